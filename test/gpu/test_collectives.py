@@ -9,6 +9,7 @@ mixture of experts under EP, train as on one device.
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -66,6 +67,15 @@ def test_forms_that_nccl_does_not_know_agree_with_numpy(count):
     out, error = process.communicate(timeout=600)
     assert process.returncode == 0, error[-4000:]
     assert out == "35 results agree with numpy\n"
+
+
+@pytest.mark.parametrize("target, count, results", [("", 3, 22), ("", 4, 24), ("vgpu:sm_90a", 2, 22), ("vgpu:sm_90a", 4, 24), ("vgpu:sm_90a", 8, 24)],
+                         ids=lambda value: value or "cpu")  # fmt: skip
+def test_ragged_all_to_all_agrees_with_numpy(target, count, results):
+    process = start("tilewright", count, script=ROOT / "test/gpu/ragged_exchange.py", TILEWRIGHT_TARGET=target, JAX_NUM_CPU_DEVICES=str(count))
+    out, error = process.communicate(timeout=600)
+    assert process.returncode == 0, error[-4000:]
+    assert out == f"{results} results agree with numpy\n"
 
 
 @pytest.mark.parametrize("count", [2, 8])
@@ -127,6 +137,25 @@ def expect_losses_of_one_device(scheme, processes, devices, tmp_path):
     ranks = exchanges(log)
     assert sorted(ranks) == list(range(processes * devices))
     assert len(ranks[0]) >= 10 and all(order == ranks[0] for order in ranks.values()), "ranks queued collectives in different orders"
+
+
+def test_survivors_of_a_killed_process_get_an_error_that_names_it():
+    coordinator = f"127.0.0.1:{port()}"
+    started = [start("tilewright", 1, "--coordinator", coordinator, "--processes", 3, "--rank", rank, script=ROOT / "test/gpu/killed.py")
+               for rank in range(3)]  # fmt: skip
+    try:
+        told = [process.communicate(timeout=300) for process in started]
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+    assert started[2].returncode == -signal.SIGKILL, told[2][1][-4000:]
+    for (out, error), process in zip(told[:2], started):
+        assert process.returncode == 0, error[-4000:]
+        survivor = json.loads(out)
+        print(f"after {survivor['seconds']:.2f} s: {survivor['error']}")
+        assert survivor["sums"] == [3.0] * 3
+        assert survivor["error"] and "process 2" in survivor["error"]
 
 
 def test_processes_learn_as_one_device(tmp_path):

@@ -141,7 +141,7 @@ private:
     return Status();
   }
   Status checkAction(const CollectiveStartStep &start) {
-    if (start.kind == CollectiveKind::raggedAllToAll || start.kind == CollectiveKind::barrier)
+    if (start.kind == CollectiveKind::barrier)
       return fail(Error::executableStep, "has unsupported collective kind '", nameOf(start.kind),
                   "'");
     TILEWRIGHT_TRY(checkReduction(start));
@@ -162,7 +162,40 @@ private:
       if (dimension < 0)
         return fail(Error::executableStep, "has dimension ", dimension,
                     ", which must not be negative");
-    return checkTensors(start.operands, start.results);
+    TILEWRIGHT_TRY(checkTensors(start.operands, start.results));
+    return start.kind == CollectiveKind::raggedAllToAll ? checkRagged(start) : Status();
+  }
+  /// Rows, the initial value of the result, and four lists of integers; see CollectiveStartStep.
+  Status checkRagged(const CollectiveStartStep &start) {
+    if (start.operands.size() != 6 || start.results.size() != 1)
+      return fail(Error::executableStep,
+                  "must have 6 operands and 1 result for ragged_all_to_all, got ",
+                  start.operands.size(), " and ", start.results.size());
+    auto typeOf = [&](const Operand &operand) -> const TensorType & {
+      return executable.types[operand.type];
+    };
+    const TensorType &in = typeOf(start.operands[0]), &out = typeOf(start.results[0]);
+    auto sameRows = [](const TensorType &a, const TensorType &b) {
+      return !a.dims.empty() && !b.dims.empty() && a.element == b.element &&
+             std::equal(a.dims.begin() + 1, a.dims.end(), b.dims.begin() + 1, b.dims.end());
+    };
+    if (!sameRows(in, out) || typeOf(start.operands[1]) != out)
+      return fail(Error::executableStep,
+                  "is ragged_all_to_all whose operands do not have the rows of its result");
+    for (size_t i = 2; i < start.operands.size(); ++i) {
+      const TensorType &list = typeOf(start.operands[i]);
+      if (!numerics::isInteger(list.element) || numerics::bitWidth(list.element) < 8 ||
+          list.dims.size() != 1 || list.dims != typeOf(start.operands[2]).dims)
+        return fail(Error::executableStep, "is ragged_all_to_all whose operand ", i,
+                    " is not a list of integers as long as the others");
+    }
+    for (const std::vector<int64_t> &group : start.groups)
+      if (group.empty() ||
+          typeOf(start.operands[2]).dims[0] % static_cast<int64_t>(group.size()) != 0)
+        return fail(Error::executableStep, "is ragged_all_to_all with lists of ",
+                    typeOf(start.operands[2]).dims[0],
+                    " entries, which its group does not divide evenly");
+    return Status();
   }
   /// Only all_reduce and reduce_scatter have a reduction; a reduction by a function has one body,
   /// and any other has none.

@@ -167,6 +167,11 @@ TEST(CheckExecutable, StepsCanRun) {
   });
   expectFailure(step, "has unsupported collective kind 'barrier'",
                 [](auto &e) { action<CollectiveStartStep>(e, 6).kind = CollectiveKind::barrier; });
+  expectFailure(step, "must have 6 operands and 1 result for ragged_all_to_all, got 1 and 1",
+                [](auto &e) {
+                  action<CollectiveStartStep>(e, 6).kind = CollectiveKind::raggedAllToAll;
+                  action<CollectiveStartStep>(e, 6).reduction = ReductionKind::none;
+                });
   expectFailure(step, "is all_gather with reduction 'add'", [](auto &e) {
     action<CollectiveStartStep>(e, 6).kind = CollectiveKind::allGather;
   });

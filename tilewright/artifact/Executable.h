@@ -191,8 +191,8 @@ struct CollectiveStartStep {
   int64_t dimension = 0;      // all_gather, reduce_scatter; all_to_all: where results are joined
   int64_t splitDimension = 0; // all_to_all
   ReductionKind reduction = ReductionKind::none;
-  std::vector<std::string> bodies; // the function, if the reduction is one
-  std::vector<Operand> operands, results;
+  std::vector<std::string> bodies;        // the function, if the reduction is one
+  std::vector<Operand> operands, results; // of ragged_all_to_all: see runtime/RaggedLists.h
   bool operator==(const CollectiveStartStep &) const = default;
 };
 struct CollectiveDoneStep {

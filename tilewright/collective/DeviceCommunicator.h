@@ -54,7 +54,7 @@ public:
   ///
   /// Only the forms that `communicate-device-forms` produces are accepted: gathers, scatters and
   /// all_to_alls along the outermost dimension (of a size other than 1), reductions and types that
-  /// canReduce(). ragged_all_to_all needs Call::ragged in host memory; differently from other
+  /// canReduce(). ragged_all_to_all needs Call::ragged until this returns; differently from other
   /// engines, its output offsets are those that this rank has *received*: rows of its own `out`.
   /// The caller gets them by an all_to_all of the ranks' output offsets.
   ///  - deviceForm: the collective is not in a form that the engine knows.

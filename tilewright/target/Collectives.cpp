@@ -61,9 +61,9 @@ std::string lowerCollective(Operation *op, int64_t id, ArrayAttr bodies) {
   if (!ranks.isOk())
     return std::move(ranks).takeStatus().message();
   const std::optional<CollectiveKind> kind =
-      isa<stablehlo::CrossReplicaSumOp>(op)
-          ? CollectiveKind::allReduce
-          : numerics::collectiveNamed(op->getName().stripDialect());
+      isa<stablehlo::CrossReplicaSumOp>(op) ? CollectiveKind::allReduce
+      : stablehlo::isRaggedAllToAll(op)     ? CollectiveKind::raggedAllToAll
+                                        : numerics::collectiveNamed(op->getName().stripDialect());
   if (!kind || op->hasAttr("has_dynamic_root"))
     return !kind ? "is not supported by the collective engines"
                  : "has a dynamic root, which is not supported";
@@ -108,6 +108,12 @@ struct LowerCollectives : impl::LowerCollectivesPassBase<LowerCollectives> {
         lowerRank(op);
         continue;
       }
+      if (stablehlo::isRaggedAllToAll(op))
+        if (std::string why = lowerCollective(exchangeOffsets(op), id++); !why.empty()) {
+          op->emitError() << idOf(Error::gpuOp) << " target: the exchange of the offsets of '"
+                          << op->getName() << "' " << why;
+          return signalPassFailure();
+        }
       std::string why = reductionOf(op) == ReductionKind::function
                             ? "combines elements with a function, but engines on devices know "
                               "only single operations such as a sum"
@@ -117,6 +123,23 @@ struct LowerCollectives : impl::LowerCollectivesPassBase<LowerCollectives> {
       op->emitError() << idOf(Error::gpuOp) << " target: '" << op->getName() << "' " << why;
       signalPassFailure();
     }
+  }
+
+  /// Devices need to know where rows arrive, not where they are put on others: the ranks exchange
+  /// the output offsets of a ragged_all_to_all first.
+  static Operation *exchangeOffsets(Operation *op) {
+    OpBuilder builder(op);
+    const DictionaryAttr config = stablehlo::raggedConfigOf(op);
+    auto groups = config.getAs<DenseIntElementsAttr>("replica_groups");
+    auto channel = config.getAs<IntegerAttr>("channel_id");
+    const Value offsets = op->getOperand(4);
+    auto exchange = stablehlo::AllToAllOp::create(
+        builder, op->getLoc(), offsets.getType(), offsets, 0, 0, groups.getType().getDimSize(1),
+        groups,
+        channel ? stablehlo::ChannelHandleAttr::get(op->getContext(), channel.getInt(), 1)
+                : stablehlo::ChannelHandleAttr());
+    op->setOperand(4, exchange->getResult(0));
+    return exchange;
   }
 
   static void lowerRank(Operation *op) {

@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/exec/CallLayouts.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/support/Errors.h"
 #include "tilewright/target/Passes.h"
 
@@ -113,7 +114,7 @@ struct LowerCustomCalls : impl::LowerCustomCallsPassBase<LowerCustomCalls> {
       if (!function.isPrivate()) // a private function is never called: it only describes another op
         function.walk([&](stablehlo::CustomCallOp call) { calls.push_back(call); });
     for (stablehlo::CustomCallOp call : calls) {
-      if (isForeignOp(call.getCallTargetName()))
+      if (isForeignOp(call.getCallTargetName()) || stablehlo::isCollective(call))
         continue;
       if (std::string why = lowerCustomCall(call); !why.empty()) {
         call.emitError() << idOf(Error::planOp) << " transform: '" << call->getName() << "' @"

@@ -32,3 +32,21 @@ func.func @all_reduce(%a: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tens
   return %3#0, %1, %2 : tensor<4xf32>, tensor<ui32>, tensor<ui32>
 }
 }
+
+// -----
+
+// JAX writes this collective as a custom call. On devices the ranks first exchange where rows arrive.
+// CHECK-LABEL: func.func @ragged(
+// CHECK-SAME: %[[X:.*]]: tensor<4x2xf32>, %[[OUT:.*]]: tensor<6x2xf32>, %[[LIST:.*]]: tensor<2xi32>)
+// CHECK: %[[S:.*]] = exec.collective_start <kind = all_to_all>(%[[LIST]]) {groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi64>, id = 0 : i64}
+// CHECK: %[[OFFSETS:.*]] = exec.collective_done(%[[S]]) {id = 0 : i64}
+// CHECK: %[[R:.*]] = exec.collective_start <kind = ragged_all_to_all>(%[[X]], %[[OUT]], %[[LIST]], %[[LIST]], %[[OFFSETS]], %[[LIST]]) {groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi64>, id = 1 : i64}
+// CHECK: exec.collective_done(%[[R]]) {id = 1 : i64}
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @ragged(%x: tensor<4x2xf32>, %out: tensor<6x2xf32>, %list: tensor<2xi32>) -> tensor<6x2xf32> {
+    %y = stablehlo.custom_call @ragged_all_to_all(%x, %out, %list, %list, %list, %list) {api_version = 4 : i32,
+        backend_config = {channel_id = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}}
+        : (tensor<4x2xf32>, tensor<6x2xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<6x2xf32>
+    return %y : tensor<6x2xf32>
+  }
+}

@@ -1,12 +1,26 @@
 #include "tilewright/dialect/stablehlo/Collectives.h"
 
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 
 namespace tilewright::stablehlo {
 
 bool isCollective(mlir::Operation *op) {
   return mlir::isa<AllGatherOp, AllReduceOp, AllToAllOp, CollectiveBroadcastOp, CollectivePermuteOp,
-                   CollectiveReduceOp, CrossReplicaSumOp, ReduceScatterOp>(op);
+                   CollectiveReduceOp, CrossReplicaSumOp, ReduceScatterOp>(op) ||
+         isRaggedAllToAll(op);
+}
+
+bool isRaggedAllToAll(mlir::Operation *op) {
+  auto call = mlir::dyn_cast<CustomCallOp>(op);
+  return call && call.getCallTargetName() == "ragged_all_to_all";
+}
+
+mlir::DictionaryAttr raggedConfigOf(mlir::Operation *op) {
+  if (auto config = op->getAttrOfType<mlir::DictionaryAttr>("mhlo.backend_config"))
+    return config;
+  return mlir::dyn_cast_if_present<mlir::DictionaryAttr>(
+      mlir::cast<CustomCallOp>(op).getBackendConfigAttr());
 }
 
 } // namespace tilewright::stablehlo

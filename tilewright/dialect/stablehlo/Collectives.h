@@ -10,6 +10,14 @@ namespace tilewright::stablehlo {
 /// `source_target_pairs`. False for send and recv, which name their peers by a channel.
 bool isCollective(mlir::Operation *op);
 
+/// Whether the op is the custom call by which JAX writes `ragged_all_to_all`. Its operands are the
+/// rows to send, the initial value of the result, and four lists of integers with one entry for
+/// each piece, evenly divided among the members of a group: where pieces begin in the operand, how
+/// many rows they have, where they begin in the *receiver's* result, and how many rows arrive.
+bool isRaggedAllToAll(mlir::Operation *op);
+/// Its attributes: `replica_groups` and, if groups are of partitions, `channel_id`.
+mlir::DictionaryAttr raggedConfigOf(mlir::Operation *op);
+
 } // namespace tilewright::stablehlo
 
 #endif // TILEWRIGHT_DIALECT_STABLEHLO_COLLECTIVES_H

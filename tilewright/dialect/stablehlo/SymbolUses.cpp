@@ -1,5 +1,6 @@
 // Checks that the symbols that ops refer to exist. The module's verifier calls these functions with
 // its symbol table.
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/verify/VerifyRules.h"
@@ -58,13 +59,13 @@ LogicalResult CollectiveReduceOp::verifySymbolUses(SymbolTableCollection &symbol
   return verifyMeshSymbol(*this, getReplicaGroups(), symbols);
 }
 
-/// A custom call that declares side effects or takes buffers may read and write anything; any other
-/// has no effects.
+/// A custom call that declares side effects or takes buffers may read and write anything, and a
+/// collective must stay where all ranks execute it; any other has no effects.
 void CustomCallOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   bool usesBuffers = llvm::any_of(getOperandTypes(), llvm::IsaPred<MemRefType>) ||
                      llvm::any_of(getResultTypes(), llvm::IsaPred<MemRefType>);
-  if (!getHasSideEffect() && !usesBuffers)
+  if (!getHasSideEffect() && !usesBuffers && !isRaggedAllToAll(*this))
     return;
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());

@@ -1,4 +1,5 @@
 // Ops that refer to something outside the function: calls by name, composites, the host.
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/interpret/Evaluation.h"
 #include "tilewright/interpret/Types.h"
@@ -7,6 +8,8 @@
 namespace tilewright::interpret {
 
 static Status evaluateCustomCall(stablehlo::CustomCallOp op, OpCall &call) {
+  if (stablehlo::isRaggedAllToAll(op))
+    return evaluateRaggedAllToAll(call);
   const std::string target = op.getCallTargetName().str();
   const CustomCalls::Function *function = call.evaluation.program.customCalls.find(target);
   if (!function)

@@ -203,6 +203,44 @@ static Status evaluatePermute(stablehlo::CollectivePermuteOp op, OpCall &call) {
   return giveZeros(call);
 }
 
+Status evaluateRaggedAllToAll(OpCall &call) {
+  TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
+  const RuntimeValues &own = group.members[group.self];
+  Tensor result = own[1].tensor();
+  const int64_t entries = own[2].tensor().shape()[0];
+  const int64_t each = entries / static_cast<int64_t>(group.members.size());
+  std::vector<int64_t> start(static_cast<size_t>(result.rank()), 0);
+  for (size_t member = 0; member < group.members.size(); ++member)
+    for (int64_t i = 0; i < each; ++i) {
+      const RuntimeValues &theirs = group.members[member];
+      auto at = [&](size_t list) {
+        return theirs[list].tensor().indexAt(static_cast<int64_t>(group.self) * each + i);
+      };
+      const Tensor &from = theirs[0].tensor();
+      const int64_t offset = at(2), rows = at(3), to = at(4);
+      const int64_t awaited = own[5].tensor().indexAt(static_cast<int64_t>(member) * each + i);
+      auto isWithin = [&](int64_t first, const Tensor &tensor) {
+        return first >= 0 && first <= tensor.shape()[0] && rows <= tensor.shape()[0] - first;
+      };
+      if (rows != awaited || rows < 0 || !isWithin(offset, from) || !isWithin(to, result))
+        return Status(Error::raggedRows,
+                      concat("member ", member, " of ", whereOf(call.op), " sends rows ", offset,
+                             " to ", offset + rows, " of ", from.shape()[0], " to row ", to, " of ",
+                             result.shape()[0], " of member ", group.self, ", which expects ",
+                             awaited, " rows"));
+      if (rows == 0)
+        continue;
+      std::vector<int64_t> sizes(from.shape().dims().begin(), from.shape().dims().end());
+      sizes[0] = rows;
+      start[0] = offset;
+      TILEWRIGHT_ASSIGN(Tensor piece, dynamicSlice(from, start, sizes, call.context()));
+      start[0] = to;
+      TILEWRIGHT_ASSIGN(result,
+                        dynamicUpdateSlice(std::move(result), piece, start, call.context()));
+    }
+  return call.give(std::move(result));
+}
+
 static Status evaluateCrossReplicaSum(stablehlo::CrossReplicaSumOp op, OpCall &call) {
   TILEWRIGHT_ASSIGN(GroupOperands group, mustExchange(call));
   return call.give(fold(call, group.tensors(0),

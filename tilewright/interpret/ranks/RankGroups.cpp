@@ -1,5 +1,6 @@
 #include "tilewright/interpret/ranks/RankGroups.h"
 
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/numerics/Mesh.h"
 #include "tilewright/support/Concat.h"
@@ -30,6 +31,10 @@ RankGrid rankGridOf(mlir::ModuleOp module) {
 static constexpr const char *pairs = "source_target_pairs";
 
 static int64_t channelOf(Operation *op) {
+  if (stablehlo::isRaggedAllToAll(op)) {
+    auto channel = stablehlo::raggedConfigOf(op).getAs<IntegerAttr>("channel_id");
+    return channel ? channel.getInt() : 0;
+  }
   auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
   return handle ? handle.getHandle() : 0;
 }
@@ -146,8 +151,11 @@ static Result<RankGroups> ranksOf(Operation *op, RankGroups lists, Strategy stra
 }
 
 Result<RankGroups> rankGroupsOf(Operation *op, const RankGrid &grid) {
-  TILEWRIGHT_ASSIGN(RankGroups numbers,
-                    numbersOf(op, op->getAttr(op->hasAttr(pairs) ? pairs : "replica_groups")));
+  constexpr const char *groups = "replica_groups";
+  const Attribute given = stablehlo::isRaggedAllToAll(op)
+                              ? stablehlo::raggedConfigOf(op).get(groups)
+                              : op->getAttr(op->hasAttr(pairs) ? pairs : groups);
+  TILEWRIGHT_ASSIGN(RankGroups numbers, numbersOf(op, given));
   const bool isSum = isa<stablehlo::CrossReplicaSumOp>(op);
   return ranksOf(op, std::move(numbers), isSum ? Strategy::crossReplica : strategyOf(op), grid);
 }

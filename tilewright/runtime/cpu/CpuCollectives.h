@@ -6,6 +6,7 @@
 #include "tilewright/runtime/cpu/RunContext.h"
 
 #include <unordered_map>
+#include <vector>
 
 namespace tilewright::runtime::cpu {
 
@@ -23,8 +24,17 @@ public:
   void abandon() override;
 
 private:
+  /// The plan's call with the pointers of this run, and with `lists` if it is ragged.
+  static collective::Call callOf(const Collective &collective,
+                                 std::span<const std::byte *const> operands,
+                                 std::span<std::byte *const> results, std::vector<int64_t> &lists);
+
   collective::Communicator &communicator;
-  std::unordered_map<const Collective *, collective::Communicator::Ticket> begun;
+  struct Begun {
+    collective::Communicator::Ticket ticket = 0;
+    std::vector<int64_t> lists; // of a ragged_all_to_all
+  };
+  std::unordered_map<const Collective *, Begun> begun;
 };
 
 } // namespace tilewright::runtime::cpu

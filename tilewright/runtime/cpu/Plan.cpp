@@ -218,6 +218,8 @@ private:
     collective.name = concat(nameOf(step.kind), ".", step.id);
     collective.call = std::move(call);
     collective.call.name = collective.name;
+    if (step.kind == collective::Kind::raggedAllToAll)
+      collective.listTypes = typesOf(step.operands).subspan(2);
     collectives[step.id] = index;
     emit(Op::collectiveStart, step.operands, step.results).index = index;
     return Status();
@@ -227,8 +229,10 @@ private:
   Result<collective::Call> callOf(const CollectiveStartStep &step) {
     const std::span<const TensorType> operands = typesOf(step.operands),
                                       results = typesOf(step.results);
+    const bool isRagged = step.kind == collective::Kind::raggedAllToAll;
     // The engine writes results in the operands' element types.
-    if (!std::ranges::equal(operands, results, {}, &TensorType::element, &TensorType::element))
+    if (!isRagged &&
+        !std::ranges::equal(operands, results, {}, &TensorType::element, &TensorType::element))
       return Status(Error::collectiveGroups,
                     concat(describe(), ": the ", results.size(),
                            " results of a collective must have the same element types as its ",
@@ -238,7 +242,7 @@ private:
     call.kind = step.kind;
     call.order = step.order;
     call.groups = &step.groups;
-    for (size_t i = 0; i < operands.size(); ++i)
+    for (size_t i = 0; i < results.size(); ++i) // a ragged exchange has more operands
       call.tensors.push_back({operands[i].element, operands[i].dims, results[i].dims});
     call.dimension = step.dimension;
     call.splitDimension = step.splitDimension;

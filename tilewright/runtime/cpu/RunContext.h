@@ -35,6 +35,7 @@ struct Collective {
   std::string name; // for messages: "all_reduce.3"
   /// The call without the pointers of its tensors, which each run sets in its own copy.
   collective::Call call;
+  std::span<const artifact::TensorType> listTypes; // of the lists of a ragged_all_to_all
 };
 
 /// One rank's side of the collectives of one run.

@@ -1,7 +1,9 @@
 #include "tilewright/runtime/cuda/CudaCollective.h"
 
 #include "tilewright/runtime/DeviceCollectives.h"
+#include "tilewright/runtime/RaggedLists.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
+#include "tilewright/runtime/cuda/Transfer.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -27,7 +29,11 @@ CudaCollective::prepare(const artifact::Executable &executable, const artifact::
   call.kind = start.kind;
   call.order = start.order;
   call.groups = &start.groups;
-  for (size_t i = 0; i < start.operands.size(); ++i) {
+  // A ragged exchange has one tensor; its other operands are checked by the artifact.
+  const bool isRagged = start.kind == numerics::CollectiveKind::raggedAllToAll;
+  for (size_t i = isRagged ? 2 : start.operands.size(); i < start.operands.size(); ++i)
+    made->listTypes.push_back(executable.types[start.operands[i].type]);
+  for (size_t i = 0; i < (isRagged ? 1 : start.operands.size()); ++i) {
     const artifact::TensorType &in = executable.types[start.operands[i].type];
     if (i >= start.results.size() || executable.types[start.results[i].type].element != in.element)
       return Status(Error::collectiveGroups,
@@ -46,8 +52,41 @@ CudaCollective::prepare(const artifact::Executable &executable, const artifact::
   return made;
 }
 
+Result<std::vector<int64_t>> CudaCollective::beginRagged(CudaRun &run) const {
+  const CUstream stream = run.gpu.programs().stream();
+  auto addressOnDevice = [&](const artifact::Slice &slice) {
+    return run.addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset);
+  };
+  const artifact::Slice &from = step->operands[1].slice, &to = step->results[0].slice;
+  if (to.bytes > 0)
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(run.gpu, cuMemcpyAsync, addressOnDevice(to),
+                                   addressOnDevice(from), static_cast<size_t>(to.bytes), stream));
+  const auto operands = std::span(step->operands).subspan(2);
+  size_t bytes = 0;
+  for (const artifact::Operand &operand : operands)
+    bytes += static_cast<size_t>(operand.slice.bytes);
+  TILEWRIGHT_ASSIGN(std::byte * host, run.staging(bytes));
+  std::vector<const std::byte *> lists;
+  for (const artifact::Operand &operand : operands) {
+    lists.push_back(host);
+    host += operand.slice.bytes;
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(run.gpu, cuMemcpyAsync, addressOf(lists.back()),
+                                   addressOnDevice(operand.slice),
+                                   static_cast<size_t>(operand.slice.bytes), stream));
+  }
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(run.gpu, cuStreamSynchronize, stream));
+  // The offsets come from a collective, which ends without a result if it was revoked.
+  TILEWRIGHT_TRY(run.run.ranks->check());
+  return raggedLists(lists, listTypes);
+}
+
 Status CudaCollective::start(CudaRun &run) const {
   collective::Call now = call;
+  std::vector<int64_t> lists;
+  if (now.kind == numerics::CollectiveKind::raggedAllToAll) {
+    TILEWRIGHT_ASSIGN(lists, beginRagged(run));
+    now.ragged = lists;
+  }
   for (size_t i = 0; i < now.tensors.size(); ++i) {
     auto pointerTo = [&](const artifact::Slice &slice) {
       return reinterpret_cast<std::byte *>(run.addresses[slice.allocation]) + slice.offset;
@@ -77,6 +116,8 @@ Status CudaCollective::finish(CudaRun &run) const {
 
 bool CudaCollectives::isLocal(const CollectiveStartStep &step, int64_t ranks) {
   const bool isPermute = step.kind == numerics::CollectiveKind::permute;
+  if (step.kind == numerics::CollectiveKind::raggedAllToAll)
+    return false; // its lists say what is copied
   if (step.groups.empty())
     return ranks == 1 && !isPermute;
   // A rank that receives nothing from a permute gets zeros.

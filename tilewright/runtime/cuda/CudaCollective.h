@@ -25,7 +25,12 @@ public:
 
 private:
   CudaCollective() = default;
+  /// Copies the lists of a ragged_all_to_all to the host, which waits for the program, and the
+  /// initial value to the result.
+  Result<std::vector<int64_t>> beginRagged(CudaRun &run) const;
+
   const artifact::CollectiveStartStep *step = nullptr;
+  std::vector<artifact::TensorType> listTypes; // of a ragged_all_to_all
   size_t clique = 0;
   collective::Call call; // without the pointers of a run
   std::shared_ptr<const CollectiveLane::Label> label;

@@ -116,7 +116,8 @@ private:
     if (!groups.isOk() || isa<stablehlo::CollectivePermuteOp, stablehlo::CollectiveReduceOp>(op))
       return all;
     const GroupFacts facts = coordinates.factsOf(*groups);
-    const bool isMember = isa<stablehlo::ReduceScatterOp, stablehlo::AllToAllOp>(op);
+    const bool isMember = isa<stablehlo::ReduceScatterOp, stablehlo::AllToAllOp>(op) ||
+                          stablehlo::isRaggedAllToAll(op);
     if (isMember)
       return facts.isAligned ? in | (all & ~facts.varies) : all;
     return facts.isAligned ? in & facts.varies : facts.varies;

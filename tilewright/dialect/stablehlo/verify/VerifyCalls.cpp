@@ -1,5 +1,6 @@
 // Constraints of composite, custom_call, infeed, send and recv. SymbolUses.cpp checks their
 // symbols.
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ReplicaGroups.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/verify/VerifyRules.h"
@@ -113,7 +114,48 @@ static LogicalResult verifyAlias(CustomCallOp op, OutputOperandAliasAttr alias) 
   return success();
 }
 
+/// A custom call, but an op of the program to us: its shapes are known to all stages.
+static LogicalResult verifyRaggedAllToAll(CustomCallOp op) {
+  if (op->getNumOperands() != 6 || op->getNumResults() != 1)
+    return op.emitOpError() << "@ragged_all_to_all must have 6 operands and 1 result, got "
+                            << op->getNumOperands() << " and " << op->getNumResults();
+  SmallVector<RankedTensorType> types;
+  for (Type type : op->getOperandTypes()) {
+    types.push_back(dyn_cast<RankedTensorType>(type));
+    if (!types.back() || !types.back().hasStaticShape())
+      return op.emitOpError() << "@ragged_all_to_all must have operands of static shapes, got "
+                              << type;
+  }
+  if (types[0].getRank() == 0 || types[1].getRank() == 0 || types[1] != op.getResult(0).getType() ||
+      types[0].getElementType() != types[1].getElementType() ||
+      types[0].getShape().drop_front() != types[1].getShape().drop_front())
+    return op.emitOpError() << "@ragged_all_to_all must send rows of the result's type, got "
+                            << types[0] << ", " << types[1] << " and " << op.getResult(0).getType();
+  for (RankedTensorType list : ArrayRef(types).drop_front(2))
+    if (list.getRank() != 1 || list.getDimSize(0) < 1 || !list.getElementType().isInteger() ||
+        list.getElementTypeBitWidth() < 8 || list.getDimSize(0) != types[2].getDimSize(0))
+      return op.emitOpError() << "@ragged_all_to_all must have four lists of the same length with "
+                                 "integers of at least 8 bits, got "
+                              << types[2] << " and " << list;
+  DictionaryAttr config = raggedConfigOf(op);
+  auto groups = config ? config.getAs<DenseIntElementsAttr>("replica_groups") : nullptr;
+  if (!groups || !groups.getElementType().isInteger(64))
+    return op.emitOpError() << "@ragged_all_to_all must have replica_groups, 64-bit integers, in "
+                               "its backend_config";
+  FailureOr<std::optional<int64_t>> size =
+      verifyReplicaGroups(op, groups, GroupRules::equalAndComplete);
+  if (failed(size))
+    return failure();
+  if (*size && types[2].getDimSize(0) % **size != 0)
+    return op.emitOpError() << "@ragged_all_to_all must have lists whose length is a multiple of "
+                               "the size of a group, got "
+                            << types[2].getDimSize(0) << " and " << **size;
+  return success();
+}
+
 LogicalResult CustomCallOp::verify() {
+  if (isRaggedAllToAll(*this) && failed(verifyRaggedAllToAll(*this)))
+    return failure();
   if (getOperandLayoutsAttr() || getResultLayoutsAttr()) {
     if (!getOperandLayoutsAttr() || !getResultLayoutsAttr())
       return emitOpError() << "must have both operand_layouts and result_layouts or neither, got "

@@ -104,10 +104,10 @@ struct CpuLowerOps : impl::CpuLowerOpsPassBase<CpuLowerOps> {
       op->erase();
       return success();
     }
-    if (isa<stablehlo::CustomCallOp>(op))
-      return state.lowerCustomCall(op);
     if (stablehlo::isCollective(op))
       return state.lowerCollective(op);
+    if (isa<stablehlo::CustomCallOp>(op))
+      return state.lowerCustomCall(op);
     if (std::optional<LogicalResult> lowered = state.lowerToLibrary(op))
       return *lowered;
     if (elements::canExpress(op))
