@@ -206,7 +206,7 @@ TEST_F(XlaDeadlock, TheSameGroupFromTwoParents) {
   onAll(pair, [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), 3); });
   onAll(again,
         [&](int rank, DeviceCommunicator &one) { EXPECT_EQ(sum(rank, one, 0), rank < 2 ? 3 : 7); });
-  // Each program has a plan of its own; the parents are no part of any.
+  // Each program has a plan of its own, which does not contain the parents.
   TestPlan both({{"x", ranks}}), two({{"x", 2}});
   both.call("A", both.axes({0}), 0).call("B", both.groups({{0, 1}, {2, 3}}), 1);
   two.call("A", two.axes({0}), 0);
