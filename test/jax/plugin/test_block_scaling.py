@@ -157,3 +157,30 @@ def test_sharded_operands():
     placed = [jax.device_put(array, sharding) for array, sharding in zip(arrays, (rows, whole, rows, whole))]
     result = jax.jit(jax.nn.scaled_matmul)(*placed)
     np.testing.assert_array_equal(result, cases.multiply(*arrays))
+
+
+@pytest.mark.parametrize("name", ["float4_e2m1fn", "int4", "uint4", "int2"])
+def test_packed_elements_of_any_shape_are_converted(name):
+    """Kernels read packed bytes by vectors; rows of odd lengths and remainders are read one by one."""
+    random = np.random.default_rng(8)
+    shapes = [(1,), (3,), (2, 5), (7, 33), (16, 16), (3, 2, 40), (5, 128), (130,)]
+    dtype = jnp.dtype(name)
+    arrays = [np.asarray(random.integers(0, 2 ** (2 if "2" in name[-1] else 3), shape)).astype(dtype) for shape in shapes]
+    rows = [random.normal(size=shape[:1]).astype(np.float32) for shape in shapes]
+    convert = jax.jit(lambda arrays, rows: [x.astype(jnp.float32) * r.reshape(-1, *[1] * (x.ndim - 1)) for x, r in zip(arrays, rows)])
+    for x, r, result in zip(arrays, rows, convert([jnp.asarray(x) for x in arrays], rows)):
+        np.testing.assert_array_equal(result, x.astype(np.float32) * r.reshape(-1, *[1] * (x.ndim - 1)))
+
+
+def test_f32_dequantisation_of_nvfp4_is_multiplied_exactly():
+    """The program asks for f32; bf16 represents every scaled element, so the product is as exact as sums of f32."""
+    lhs, rhs, lhs_scales, rhs_scales = arrays = cases.operands(cases.PAIRS[5], (1, 65, 40, 5))
+    product, magnitude = cases.exact(*arrays)
+
+    @jax.jit
+    def dequantised(lhs, rhs, lhs_scales, rhs_scales):
+        whole = lambda x, s: x.astype(jnp.float32) * jnp.repeat(s.astype(jnp.float32), 16, -1)
+        return jnp.einsum("bmk,bnk->bmn", whole(lhs, lhs_scales), whole(rhs, rhs_scales))
+
+    error = np.abs(np.asarray(dequantised(*map(jnp.asarray, arrays))).astype(np.float64) - product)
+    assert (error <= 161 * 2.0**-24 * magnitude).all()

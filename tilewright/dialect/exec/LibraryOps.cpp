@@ -1,5 +1,7 @@
 #include "tilewright/dialect/exec/LibraryOps.h"
 
+#include "tilewright/dialect/exec/ScaledOps.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -16,6 +18,10 @@ void ExecDialect::addLibraryOps() {
   addOperations<
 #define GET_OP_LIST
 #include "tilewright/dialect/exec/LibraryOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tilewright/dialect/exec/ScaledOps.cpp.inc"
       >();
 }
 

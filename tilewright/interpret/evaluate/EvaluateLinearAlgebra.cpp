@@ -1,3 +1,4 @@
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/ops/DynamicShapeOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/interpret/Evaluation.h"
@@ -6,8 +7,11 @@
 #include "tilewright/interpret/kernels/Convolution.h"
 #include "tilewright/interpret/kernels/Dot.h"
 #include "tilewright/interpret/kernels/Einsum.h"
+#include "tilewright/interpret/kernels/Elementwise.h"
 #include "tilewright/interpret/kernels/Fft.h"
+#include "tilewright/interpret/kernels/Indexing.h"
 #include "tilewright/interpret/kernels/LinearAlgebra.h"
+#include "tilewright/interpret/kernels/Movement.h"
 
 namespace tilewright::interpret {
 
@@ -27,6 +31,50 @@ static Status evaluateDotGeneral(stablehlo::DotGeneralOp op, OpCall &call) {
                      attribute.getNumPrimitiveOperations()};
   return call.give(dotGeneral(call.tensor(0), call.tensor(1), dimensions, call.resultElementType(),
                               call.context(), algorithm));
+}
+
+/// The elements of a side times their scales, exactly, as f64.
+static Result<Tensor> scaledElements(const Tensor &elements, const Tensor *scales,
+                                     int64_t contracting, int64_t block, OpCall &call) {
+  TILEWRIGHT_ASSIGN(Tensor wide, converted(elements, ElementType::f64, call.context()));
+  if (!scales)
+    return wide;
+  TILEWRIGHT_ASSIGN(Tensor factors, converted(*scales, ElementType::f64, call.context()));
+  // Every block of the repeated scales is whole; the last one of the elements may be shorter.
+  const std::span<const int64_t> sizes = elements.shape().dims();
+  Dims blocked(sizes.begin(), sizes.end()), dims;
+  const auto at = static_cast<size_t>(contracting);
+  blocked[at] = scales->shape().dims()[at];
+  Dims repeated = blocked;
+  repeated[at] *= block;
+  blocked.insert(blocked.begin() + contracting + 1, block);
+  for (int64_t dim = 0; dim < static_cast<int64_t>(blocked.size()); ++dim)
+    if (dim != contracting + 1)
+      dims.push_back(dim);
+  TILEWRIGHT_ASSIGN(Shape blockedShape, Shape::create(blocked));
+  TILEWRIGHT_ASSIGN(factors,
+                    broadcastInDim(factors, dims, std::move(blockedShape), call.context()));
+  TILEWRIGHT_ASSIGN(Shape repeatedShape, Shape::create(repeated));
+  TILEWRIGHT_ASSIGN(factors, reshape(factors, std::move(repeatedShape)));
+  const Dims zeros(repeated.size(), 0), ones(repeated.size(), 1);
+  TILEWRIGHT_ASSIGN(factors, slice(factors, zeros, sizes, ones, call.context()));
+  const Tensor both[] = {wide, factors};
+  return elementwise(ScalarOp::multiply, both, ElementType::f64, call.context());
+}
+
+/// Exact products and sums, rounded once: the meaning of exec.scaled_dot without the rounding of
+/// its factors and sums.
+static Status evaluateScaledDot(exec::ScaledDotOp op, OpCall &call) {
+  const auto lhsDim = static_cast<int64_t>(op.getLhsContractingDimension());
+  const auto rhsDim = static_cast<int64_t>(op.getRhsContractingDimension());
+  const auto block = static_cast<int64_t>(op.getBlock());
+  const Tensor *lhsScale = op.getLhsScale() ? &call.tensor(2) : nullptr;
+  const Tensor *rhsScale = op.getRhsScale() ? &call.tensor(lhsScale ? 3 : 2) : nullptr;
+  TILEWRIGHT_ASSIGN(Tensor lhs, scaledElements(call.tensor(0), lhsScale, lhsDim, block, call));
+  TILEWRIGHT_ASSIGN(Tensor rhs, scaledElements(call.tensor(1), rhsScale, rhsDim, block, call));
+  const DotDimensions dimensions{
+      op.getLhsBatchingDimensions().vec(), op.getRhsBatchingDimensions().vec(), {lhsDim}, {rhsDim}};
+  return call.give(dotGeneral(lhs, rhs, dimensions, call.resultElementType(), call.context()));
 }
 
 static Status evaluateDot(stablehlo::DotOp op, OpCall &call) {
@@ -138,6 +186,7 @@ static Status evaluateBatchNormGrad(stablehlo::BatchNormGradOp op, OpCall &call)
 void addLinearAlgebraHandlers(HandlerTable &table) {
   addArithmetic<stablehlo::DotGeneralOp, evaluateDotGeneral>(table);
   addArithmetic<stablehlo::DotOp, evaluateDot>(table);
+  addArithmetic<exec::ScaledDotOp, evaluateScaledDot>(table);
   addArithmetic<stablehlo::ConvolutionOp, evaluateConvolution>(table);
   addArithmetic<stablehlo::DynamicConvOp, evaluateDynamicConv>(table);
   addArithmetic<stablehlo::EinsumOp, evaluateEinsum>(table);

@@ -3,6 +3,41 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ScaledProductsPass : Pass<"fuse-scaled-products", "::mlir::func::FuncOp"> {
+  let summary = "Replaces a product of dequantised operands by one scaled product";
+  let description = [{
+    An operand is dequantised if it is convert(elements) * repeated(convert(scales)), with elements and scales of at most
+    8 bits and a scale for each block along the contracted dimension, and if only the product reads it. One of the
+    operands may be elements without scales, or a bf16.
+
+    Before:
+      %a = multiply(convert(%x), reshape(broadcast_in_dim(convert(%sx)))) : tensor<MxKxf32>
+      %b = multiply(convert(%y), reshape(broadcast_in_dim(convert(%sy)))) : tensor<NxKxf32>
+      %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : … -> tensor<MxNxf32>
+    After:
+      %d = exec.scaled_dot %x, %y scaled(%sx) scaled_rhs(%sy) block 16 as bf16 … : … -> tensor<MxNxf32>
+
+    Factors of f32 become bf16, for which targets have matrix instructions, if that is exact: the mantissas of element
+    and scale have at most 8 bits together, and scales are not f8E8M0FNU, whose least products are not normal numbers of
+    bf16. Without `all`, only these products are replaced: no target multiplies with scales by itself yet.
+
+    Input: simplified StableHLO. Output: the same, with exec.scaled_dot.
+    Numerics: a product of f32 was computed at the precision that it asks for, and is now exact before its sum.
+  }];
+  let options = [Option<"all", "all", "bool", "false", "Also replace products whose factors stay as they are">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect"];
+}
+
+def ExpandScaledProductsPass : Pass<"fuse-expand-scaled-products", "::mlir::func::FuncOp"> {
+  let summary = "Replaces each scaled product by a product of dequantised operands";
+  let description = [{
+    The inverse of `fuse-scaled-products`, with factors of the op's `factor_type`.
+
+    Input: simplified StableHLO and exec.scaled_dot. Output: no exec.scaled_dot.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
 def SplitProductsPass : Pass<"fuse-split-products", "::mlir::func::FuncOp"> {
   let summary = "Replaces a product of f32 of high precision by one product of the operands' parts";
   let description = [{

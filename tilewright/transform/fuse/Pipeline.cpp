@@ -16,6 +16,9 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
                        llvm::function_ref<void(OpPassManager &)> addTargetPasses) {
   // The remaining private functions are decompositions of composites; they do not run.
   OpPassManager &functions = passes.nest<func::FuncOp>();
+  // Before products of f32 are split into parts, which exact factors do not need.
+  functions.addPass(createScaledProductsPass());
+  functions.addPass(createExpandScaledProductsPass());
   functions.addPass(createSplitProductsPass());
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
@@ -38,6 +41,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
 }
 
 void registerFusePasses() {
+  registerScaledProductsPass();
+  registerExpandScaledProductsPass();
   registerSplitProductsPass();
   registerSplitReducePass();
   registerSplitConcatenatePass();

@@ -156,6 +156,14 @@ Value *LoopEmitter::emitExpr(mlir::AffineExpr expr, bool asVector) {
     return ConstantInt::get(type, 0);
   }
   auto binary = cast<mlir::AffineBinaryOpExpr>(expr);
+  // A vector of joined dimensions begins with the first element of the inner one.
+  if (asVector && joined && lanes % shortSize == 0 &&
+      expr == mlir::getAffineDimExpr(*joined, expr.getContext()) % shortSize) {
+    SmallVector<uint64_t> elements;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      elements.push_back(lane % shortSize);
+    return ConstantDataVector::get(b.ir.getContext(), elements);
+  }
   Value *left = emitExpr(binary.getLHS(), asVector), *right = emitExpr(binary.getRHS(), asVector);
   switch (expr.getKind()) {
   case mlir::AffineExprKind::Add:
@@ -257,8 +265,53 @@ LoopEmitter::Element LoopEmitter::maskOf(ArrayRef<Check> checks) {
   return mask;
 }
 
+/// Whether all lanes are loaded, and each element for `shortSize` adjacent ones.
+bool LoopEmitter::isRepeated(const Access &access) {
+  if (!joined || laneMask || vectorLanes % shortSize || !access.checks.empty() ||
+      access.form.rest.size() != 1 || access.form.coefficients[*joined] != 0)
+    return false;
+  auto [expr, factor] = access.form.rest.front();
+  return factor == 1 &&
+         expr == mlir::getAffineDimExpr(*joined, expr.getContext()).floorDiv(shortSize) &&
+         llvm::any_of(loops, [&](const Loop &loop) { return loop.dim == joined && loop.isVector; });
+}
+
+LoopEmitter::Element LoopEmitter::evaluateRepeatedLoad(Value *pointer, const Access &access) {
+  IndexForm first = access.form;
+  first.rest.clear();
+  LaneIndex position = emitIndex(first);
+  Value *index = position.index;
+  at(0);
+  for (auto [value, stride] : access.offsets) {
+    Value *offset = b.ir.CreateMul(kernel.scalars.lookup(value).value, b.i64(stride));
+    at(position.level);
+    index = b.ir.CreateAdd(index, offset);
+    at(0);
+  }
+  unsigned level = position.level;
+  for (unsigned i = 0; i < loops.size(); ++i)
+    if (loops[i].dim == joined) {
+      level = std::max(level, i + 1);
+      at(level);
+      index = b.ir.CreateAdd(index, b.ir.CreateUDiv(loops[i].iv, b.i64(shortSize)));
+    }
+  const unsigned count = vectorLanes / shortSize;
+  Lanes lanes = b.load(access.type, pointer, index, count, nullptr);
+  if (count == 1)
+    return {b.splat(lanes, vectorLanes), level, true};
+  SmallVector<int> repeated;
+  for (unsigned lane = 0; lane < vectorLanes; ++lane)
+    repeated.push_back(int(lane / shortSize));
+  lanes.value = b.ir.CreateShuffleVector(lanes.value, repeated);
+  if (lanes.imag)
+    lanes.imag = b.ir.CreateShuffleVector(lanes.imag, repeated);
+  return {lanes, level, true};
+}
+
 LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &access,
                                                mlir::Value padding) {
+  if (isRepeated(access))
+    return evaluateRepeatedLoad(pointer, access);
   LaneIndex position = emitIndex(access.form);
   Element inside = maskOf(access.checks);
   Value *offset = nullptr;

@@ -11,6 +11,7 @@ void LoopEmitter::emit() {
   sizes.assign(group.shape.begin(), group.shape.end());
   base = mlir::AffineMap::getMultiDimIdentityMap(sizes.size(), context);
   splitDimensions();
+  joinShortDimension();
   boundLoops();
   chooseLoops();
 

@@ -85,8 +85,11 @@ private:
   llvm::SmallVector<int64_t> sizes;    // of the dimensions that maps are over
   llvm::SmallVector<unsigned> origins; // the dimension of the group's shape that each is part of
   mlir::AffineMap base;                // from these to the group's shape
-  llvm::SmallVector<Loop> loops;       // outermost first
-  unsigned keptLoops = 0;              // loops outside all reductions
+  /// If joinShortDimension() has joined two dimensions: the result, and the size of the inner one.
+  std::optional<unsigned> joined;
+  unsigned shortSize = 1;
+  llvm::SmallVector<Loop> loops; // outermost first
+  unsigned keptLoops = 0;        // loops outside all reductions
   unsigned vectorLanes = 1;
   bool isMaskedLoop = false; // one loop with a masked last iteration, no tail
   bool isMasked = false;
@@ -101,6 +104,7 @@ private:
 
   // --- Choice of loops (LoopShape.cpp) ---
   void splitDimensions();
+  void joinShortDimension();
   void chooseLoops();
   std::vector<Access> allAccesses();
   void boundLoops();
@@ -125,6 +129,8 @@ private:
   Element evaluateGather(tile::GatherOp op, mlir::AffineMap map);
   Element evaluateIota(tile::IotaOp op, mlir::AffineMap map);
   Element evaluateLoad(Value *base, const Access &access, mlir::Value padding);
+  bool isRepeated(const Access &access);
+  Element evaluateRepeatedLoad(Value *base, const Access &access);
   Lanes widened(Element element);
   LaneIndex emitIndex(const IndexForm &form);
   Value *emitExpr(mlir::AffineExpr expr, bool asVector);

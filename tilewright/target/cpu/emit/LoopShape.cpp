@@ -165,6 +165,52 @@ void LoopEmitter::splitDimensions() {
   }
 }
 
+/// Joins an innermost dimension with fewer elements than a vector to the next one, if all that
+/// distinguishes them is that some loads do not depend on the inner one: the elements of a byte. A
+/// vector then has several elements of each byte, which is loaded once and repeated.
+void LoopEmitter::joinShortDimension() {
+  const size_t rank = sizes.size();
+  if (rank < 2 || (row && rank == 2) || !group.reduced.empty())
+    return;
+  for (const Root &root : group.roots)
+    if (root.op && !isa<tile::StoreOp>(root.op))
+      return;
+  const unsigned inner = unsigned(rank) - 1, outer = inner - 1;
+  const int64_t size = sizes[inner];
+  const unsigned native = b.machine.vectorBytes / elementBytes();
+  if (size < 2 || !llvm::isPowerOf2_64(uint64_t(size)) || size >= int64_t(native) ||
+      sizes[outer] < 2)
+    return;
+  bool isRepeated = false;
+  for (const Access &access : allAccesses()) {
+    const int64_t atInner = access.form.coefficients[inner],
+                  atOuter = access.form.coefficients[outer];
+    if (!access.form.isLinear() || !access.checks.empty())
+      return;
+    const bool isWhole = atOuter == atInner * size;
+    const bool isOfOuter = atInner == 0 && atOuter == 1;
+    const bool isCounter = !access.type && atOuter == 0;
+    if (!isWhole && !isOfOuter && !isCounter)
+      return;
+    isRepeated |= isOfOuter;
+  }
+  if (!isRepeated)
+    return;
+  mlir::MLIRContext *context = kernel.kernel.getContext();
+  SmallVector<mlir::AffineExpr> old;
+  for (unsigned dim = 0; dim < outer; ++dim)
+    old.push_back(mlir::getAffineDimExpr(dim, context));
+  mlir::AffineExpr both = mlir::getAffineDimExpr(outer, context);
+  old.push_back(both.floorDiv(size));
+  old.push_back(both % size);
+  sizes.pop_back();
+  sizes[outer] *= size;
+  origins.pop_back();
+  base = base.compose(mlir::AffineMap::get(sizes.size(), 0, old, context));
+  joined = outer;
+  shortSize = unsigned(size);
+}
+
 /// Whether an index is provably non-negative; `depth` limits the search.
 static bool isNatural(mlir::Value value, int depth = 8) {
   if (depth == 0)
@@ -408,8 +454,9 @@ void LoopEmitter::chooseLoops() {
     double cost = 1;
     for (const Access &access : accesses) {
       int64_t coefficient = std::abs(access.form.coefficients[loop.dim]);
-      bool isLinear = llvm::none_of(
-          access.form.rest, [&](const auto &term) { return term.first.isFunctionOfDim(loop.dim); });
+      bool isLinear = loop.dim == joined || llvm::none_of(access.form.rest, [&](const auto &term) {
+                        return term.first.isFunctionOfDim(loop.dim);
+                      });
       cost += !isLinear ? 20 : coefficient == 0 ? 0.5 : coefficient == 1 ? 1 : 16;
     }
     cost /= double(std::min<int64_t>(native, loop.size));

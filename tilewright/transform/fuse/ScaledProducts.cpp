@@ -1,0 +1,237 @@
+// fuse-scaled-products, fuse-expand-scaled-products: products of dequantised operands as
+// exec.scaled_dot, and back.
+#include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/dialect/stablehlo/ShapedBuilder.h"
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/fuse/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright::fuse {
+#define GEN_PASS_DEF_SCALEDPRODUCTSPASS
+#define GEN_PASS_DEF_EXPANDSCALEDPRODUCTSPASS
+#include "tilewright/transform/fuse/Passes.h.inc"
+
+namespace {
+
+using Dims = SmallVector<int64_t>;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+FloatType floatOf(Value value) { return dyn_cast<FloatType>(typeOf(value).getElementType()); }
+
+/// A side of a product: elements, and their scales if they have any.
+struct Side {
+  Value elements, scales; // scales may be null
+  Dims scaleShape;        // to which the scales are reshaped: a dimension for each of the elements
+  int64_t block = 0;      // 0 without scales
+};
+
+/// The operand of a conversion between floats, or the value itself.
+Value beforeConvert(Value value) {
+  auto convert = value.getDefiningOp<stablehlo::ConvertOp>();
+  return convert && floatOf(convert.getOperand()) ? convert.getOperand() : value;
+}
+
+/// Whether a value has floats of at most 8 bits.
+bool isNarrow(Value value) { return floatOf(value) && floatOf(value).getWidth() <= 8; }
+
+/// The scales that `value` repeats: for blocks along `contracting`, and along dimensions of which
+/// they have one element. Null scales if it has another form.
+Side scalesOf(Value value, int64_t contracting) {
+  const Dims shape(typeOf(value).getShape());
+  const auto at = static_cast<size_t>(contracting);
+  value = beforeConvert(value);
+  Dims blocked = shape;
+  auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>();
+  if (reshape) {
+    blocked = Dims(typeOf(reshape.getOperand()).getShape());
+    if (blocked.size() != shape.size() + 1)
+      return {};
+    Dims joined = blocked;
+    joined[at] *= joined[at + 1];
+    joined.erase(joined.begin() + contracting + 1);
+    if (joined != shape)
+      return {};
+    value = beforeConvert(reshape.getOperand());
+  }
+  auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
+  if (!broadcast)
+    return {};
+  Value scales = beforeConvert(broadcast.getOperand());
+  const ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions(),
+                          from = typeOf(scales).getShape();
+  if (!isNarrow(scales))
+    return {};
+  // Each dimension of the scales is one of the operand; the ones that are missing have one scale.
+  Dims sizes(shape.size(), 1);
+  for (auto [size, dim] : llvm::zip_equal(from, dims)) {
+    if (reshape && dim == contracting + 1) {
+      if (size != 1)
+        return {};
+      continue;
+    }
+    sizes[static_cast<size_t>(reshape && dim > contracting ? dim - 1 : dim)] = size;
+  }
+  const int64_t blocks = sizes[at];
+  const int64_t block = reshape ? blocked[at + 1] : shape[at];
+  if (blocks != (reshape ? blocked[at] : 1) || block < 1)
+    return {};
+  // The order of the dimensions must not change: a reshape restores the ones that are missing.
+  if (!llvm::is_sorted(dims))
+    return {};
+  return {Value(), scales, sizes, block};
+}
+
+/// The elements and scales of an operand of a product.
+std::optional<Side> sideOf(Value operand, int64_t contracting) {
+  auto multiply = operand.getDefiningOp<stablehlo::MultiplyOp>();
+  if (!multiply) {
+    Value elements = beforeConvert(operand);
+    return isNarrow(elements) || floatOf(elements).isBF16()
+               ? std::optional(Side{elements, {}, {}, 0})
+               : std::nullopt;
+  }
+  // A dequantised operand that others read, too, is computed once for all of them.
+  if (!multiply->hasOneUse())
+    return std::nullopt;
+  for (auto [elements, scales] : {std::pair(multiply.getLhs(), multiply.getRhs()),
+                                  std::pair(multiply.getRhs(), multiply.getLhs())}) {
+    Value narrow = beforeConvert(elements);
+    if (!isNarrow(narrow))
+      continue;
+    if (Side side = scalesOf(scales, contracting); side.scales) {
+      side.elements = narrow;
+      return side;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether each scaled element is a bf16 that is not subnormal, whatever the values: the bits of
+/// both mantissas fit, and the scale is not a power of two from 2^-127 to 2^127.
+bool isExactInBf16(const Side &side) {
+  unsigned bits = floatOf(side.elements).getFPMantissaWidth();
+  if (side.scales) {
+    if (isa<Float8E8M0FNUType>(floatOf(side.scales)))
+      return false;
+    bits += floatOf(side.scales).getFPMantissaWidth();
+  }
+  return bits <= 8;
+}
+
+/// The scaled product that a dot_general is; null, without a change, if it is none or if it would
+/// gain nothing and `all` is not set.
+exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
+  stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  FloatType factors = floatOf(dot.getLhs()), result = floatOf(dot.getResult());
+  if (dot.getAlgorithm() || numbers.getLhsContractingDimensions().size() != 1 || !factors ||
+      factors != floatOf(dot.getRhs()) || (!factors.isBF16() && !factors.isF32()) || !result ||
+      (!result.isF32() && !result.isBF16()))
+    return {};
+  const int64_t lhsDim = numbers.getLhsContractingDimensions()[0],
+                rhsDim = numbers.getRhsContractingDimensions()[0];
+  std::optional<Side> lhs = sideOf(dot.getLhs(), lhsDim), rhs;
+  if (lhs)
+    rhs = sideOf(dot.getRhs(), rhsDim);
+  if (!rhs || (!lhs->scales && !rhs->scales) ||
+      (lhs->scales && rhs->scales && lhs->block != rhs->block))
+    return {};
+  Type narrow = BFloat16Type::get(dot.getContext());
+  const bool isNarrower = factors.isF32() && isExactInBf16(*lhs) && isExactInBf16(*rhs);
+  if (!isNarrower && !all)
+    return {};
+  OpBuilder builder(dot);
+  auto shapedScales = [&](const Side &side) {
+    return side.scales && typeOf(side.scales).getShape() != ArrayRef(side.scaleShape)
+               ? stablehlo::ShapedBuilder(builder, dot.getLoc())
+                     .reshape(side.scales, side.scaleShape)
+               : side.scales;
+  };
+  return exec::ScaledDotOp::create(
+      builder, dot.getLoc(), dot.getType(), lhs->elements, rhs->elements, shapedScales(*lhs),
+      shapedScales(*rhs), std::max(lhs->block, rhs->block), isNarrower ? narrow : Type(factors),
+      numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions(), lhsDim, rhsDim);
+}
+
+struct ScaledProducts : impl::ScaledProductsPassBase<ScaledProducts> {
+  using ScaledProductsPassBase::ScaledProductsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<stablehlo::DotGeneralOp> dots;
+    getOperation().walk([&](stablehlo::DotGeneralOp dot) { dots.push_back(dot); });
+    for (stablehlo::DotGeneralOp dot : dots)
+      if (exec::ScaledDotOp scaled = scaledProductOf(dot, all)) {
+        TILEWRIGHT_LOG(getArgument(), dot, "is a product of elements with scales for blocks of ",
+                       scaled.getBlock());
+        dot->replaceAllUsesWith(scaled);
+        SmallVector<Value> before(dot->getOperands());
+        dot.erase();
+        eraseUnused(before);
+      }
+  }
+
+  /// Erases the ops that computed the values, if nothing reads them any more.
+  static void eraseUnused(SmallVector<Value> values) {
+    while (!values.empty()) {
+      Operation *op = values.pop_back_val().getDefiningOp();
+      if (!op || !isOpTriviallyDead(op))
+        continue;
+      values.append(op->operand_begin(), op->operand_end());
+      llvm::erase_if(values, [&](Value value) { return value.getDefiningOp() == op; });
+      op->erase();
+    }
+  }
+};
+
+/// A side's elements times its scales.
+Value dequantised(stablehlo::ShapedBuilder &b, Value elements, Value scales, int64_t contracting,
+                  int64_t block, Type factors) {
+  const Dims shape(typeOf(elements).getShape());
+  elements = b.convert(elements, factors);
+  if (!scales)
+    return elements;
+  const auto at = static_cast<size_t>(contracting);
+  Dims blocked = exec::scaleShapeOf(shape, contracting, block), whole = shape, dims;
+  whole[at] = blocked[at] * block;
+  blocked.insert(blocked.begin() + contracting + 1, block);
+  for (int64_t dim = 0; dim < static_cast<int64_t>(blocked.size()); ++dim)
+    if (dim != contracting + 1)
+      dims.push_back(dim);
+  Value wide = b.reshape(b.broadcast(b.convert(scales, factors), blocked, dims), whole);
+  if (whole != shape)
+    wide = b.sliceAlong(wide, contracting, 0, shape[at]);
+  return b.multiply(elements, wide);
+}
+
+struct ExpandScaledProducts : impl::ExpandScaledProductsPassBase<ExpandScaledProducts> {
+  void runOnOperation() override {
+    SmallVector<exec::ScaledDotOp> products;
+    getOperation().walk([&](exec::ScaledDotOp op) { products.push_back(op); });
+    for (exec::ScaledDotOp op : products) {
+      OpBuilder builder(op);
+      stablehlo::ShapedBuilder b(builder, op.getLoc());
+      const auto lhsDim = static_cast<int64_t>(op.getLhsContractingDimension()),
+                 rhsDim = static_cast<int64_t>(op.getRhsContractingDimension());
+      const auto block = static_cast<int64_t>(op.getBlock());
+      Value lhs = dequantised(b, op.getLhs(), op.getLhsScale(), lhsDim, block, op.getFactorType());
+      Value rhs = dequantised(b, op.getRhs(), op.getRhsScale(), rhsDim, block, op.getFactorType());
+      auto numbers = stablehlo::DotDimensionNumbersAttr::get(
+          op.getContext(), op.getLhsBatchingDimensions(), op.getRhsBatchingDimensions(), {lhsDim},
+          {rhsDim});
+      // Factors of f32 are multiplied as such.
+      auto precision = stablehlo::PrecisionAttr::get(
+          op.getContext(), op.getFactorType().isF32() ? stablehlo::Precision::HIGHEST
+                                                      : stablehlo::Precision::DEFAULT);
+      auto dot =
+          stablehlo::DotGeneralOp::create(builder, op.getLoc(), op.getType(), lhs, rhs, numbers,
+                                          builder.getArrayAttr({precision, precision}), nullptr);
+      op->replaceAllUsesWith(dot);
+      op.erase();
+    }
+  }
+};
+
+} // namespace
+} // namespace tilewright::fuse
