@@ -9,7 +9,7 @@
 #include "tilewright/interpret/bounds/Bounds.h"
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/Command.h"
-#include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/input/Inputs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -9,7 +9,7 @@
 #include "test/random/Program.h"
 #include "tools/tilewright-reduce/AgainstEvaluator.h"
 #include "tools/tilewright-reduce/Isolate.h"
-#include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/input/Inputs.h"
 
 #include "tilewright/driver/Compile.h"
 #include "tilewright/import/Export.h"

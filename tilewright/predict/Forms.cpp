@@ -37,8 +37,8 @@ double sent(CollectiveKind kind, CollectiveForm form, double ranks) {
   }
 }
 
-/// Bytes that each rank receives, relative to the whole tensor: they limit the forms in which the
-/// interconnect multiplies stores.
+/// Bytes that each rank receives, relative to the whole tensor. They limit multicast, where a rank
+/// receives more than it sends.
 double received(CollectiveKind kind, CollectiveForm form, double ranks) {
   if (form != CollectiveForm::multicast)
     return sent(kind, form, ranks);

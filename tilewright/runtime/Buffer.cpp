@@ -260,77 +260,91 @@ static Event copyToHost(std::byte *to, const std::byte *from, size_t bytes, cons
                                client.threadPool());
 }
 
+/// - hostLayout: `minorToMajor` is neither empty nor a permutation of `rank` dimensions.
+static Status checkPermutation(std::span<const int64_t> minorToMajor, size_t rank) {
+  std::vector<bool> seen(rank);
+  bool isPermutation = minorToMajor.empty() || minorToMajor.size() == rank;
+  for (int64_t dim : minorToMajor) {
+    isPermutation = isPermutation && dim >= 0 && static_cast<size_t>(dim) < rank &&
+                    !seen[static_cast<size_t>(dim)];
+    if (!isPermutation)
+      break;
+    seen[static_cast<size_t>(dim)] = true;
+  }
+  if (isPermutation)
+    return Status();
+  return Status(Error::hostLayout,
+                concat("layout ", listed(minorToMajor), " must be a permutation of the ", rank,
+                       " dimensions of the buffer"));
+}
+
+namespace {
+/// Copies an array to the host and reorders or unpacks its elements there.
+struct ReorderedCopy {
+  std::byte *to;
+  size_t elements;
+  std::vector<int64_t> strides; // of `to`
+  bool isDense;                 // whether `strides` are row-major
+  std::shared_ptr<const TensorType> type;
+  size_t bytes; // of the array on the device
+  Memory *place;
+
+  Event operator()(const std::byte *from) const {
+    if (bytes == 0)
+      return Event();
+    // The host needs bytes that it can read.
+    Allocator::Block readable;
+    if (!place->isHostMemory()) {
+      Result<Allocator::Block> block =
+          place->device().memoryOfKind(pinnedHostKind)->allocate(bytes, {"array to reorder", type});
+      if (!block.isOk())
+        return Event::failed(std::move(block).takeStatus());
+      readable = *std::move(block);
+      Event copied = copyToHost(readable.data(), from, bytes, *place);
+      if (Status status = copied.await(); !status.isOk())
+        return copied;
+      from = readable.data();
+    }
+    trace::Span span("copy", "reorder on the host");
+    const size_t elementBytes = numerics::storageBytes(type->element);
+    std::vector<std::byte> unpacked;
+    if (numerics::isPacked(type->element)) {
+      if (!isDense)
+        unpacked.resize(elements);
+      std::byte *target = isDense ? to : unpacked.data();
+      numerics::unpackElements(type->element, target, from, static_cast<int64_t>(elements));
+      if (isDense)
+        return Event();
+      from = target;
+    }
+    copyStrided(to, strides, from, denseStrides(type->dims, elementBytes), type->dims, elementBytes,
+                &place->client().threadPool());
+    return Event();
+  }
+};
+} // namespace
+
 Result<Event> Buffer::toHost(void *destination, size_t size,
                              std::span<const int64_t> minorToMajor) const {
   if (size != hostByteCount())
     return Status(Error::hostLayout,
                   concat("cannot copy a buffer of ", hostByteCount(), " bytes to ", size,
                          " bytes of host memory; the sizes must be equal"));
-  std::vector<bool> seen(dims().size());
-  bool isPermutation = minorToMajor.empty() || minorToMajor.size() == seen.size();
-  for (int64_t dim : minorToMajor) {
-    isPermutation = isPermutation && dim >= 0 && static_cast<size_t>(dim) < seen.size() &&
-                    !seen[static_cast<size_t>(dim)];
-    if (!isPermutation)
-      break;
-    seen[static_cast<size_t>(dim)] = true;
-  }
-  if (!isPermutation)
-    return Status(Error::hostLayout,
-                  concat("layout ", listed(minorToMajor), " must be a permutation of the ",
-                         seen.size(), " dimensions of the buffer"));
-
+  TILEWRIGHT_TRY(checkPermutation(minorToMajor, dims().size()));
   std::optional<Storage::Reading> reading = read();
   if (!reading)
     return deletedStatus("read");
   auto *to = static_cast<std::byte *>(destination);
   const size_t elementBytes = numerics::storageBytes(elementType());
-  std::vector<int64_t> toStrides = denseStrides(dims(), elementBytes, minorToMajor);
-  const bool isPacked = numerics::isPacked(elementType());
-  const bool dense = isDense(toStrides, dims(), elementBytes);
-  if (dense && !isPacked)
+  std::vector<int64_t> strides = denseStrides(dims(), elementBytes, minorToMajor);
+  const bool dense = isDense(strides, dims(), elementBytes);
+  if (dense && !numerics::isPacked(elementType()))
     return copyWhenDefined(defined, *place, std::move(*reading),
                            [to, bytes = bytes, place = place](const std::byte *from) {
                              return copyToHost(to, from, bytes, *place);
                            });
-  return copyWhenDefined(
-      defined, *place, std::move(*reading),
-      [to, type = tensor, toStrides = std::move(toStrides), elementBytes, bytes = bytes, size,
-       isPacked, dense, place = place](const std::byte *from) -> Event {
-        if (bytes == 0)
-          return Event();
-        // The host reorders or unpacks the elements, so it needs bytes that it
-        // can read.
-        Allocator::Block packed;
-        if (!place->isHostMemory()) {
-          Result<Allocator::Block> block = place->device()
-                                               .memoryOfKind(pinnedHostKind)
-                                               ->allocate(bytes, {"array to reorder", type});
-          if (!block.isOk())
-            return Event::failed(std::move(block).takeStatus());
-          packed = *std::move(block);
-          Event copied = copyToHost(packed.data(), from, bytes, *place);
-          if (Status status = copied.await(); !status.isOk())
-            return copied;
-          from = packed.data();
-        }
-        trace::Span span("copy", "reorder on the host");
-        std::vector<std::byte> elements;
-        if (isPacked) {
-          std::byte *unpacked = to;
-          if (!dense) {
-            elements.resize(size);
-            unpacked = elements.data();
-          }
-          numerics::unpackElements(type->element, unpacked, from, static_cast<int64_t>(size));
-          if (dense)
-            return Event();
-          from = unpacked;
-        }
-        copyStrided(to, toStrides, from, denseStrides(type->dims, elementBytes), type->dims,
-                    elementBytes, &place->client().threadPool());
-        return Event();
-      });
+  return copyWhenDefined(defined, *place, std::move(*reading),
+                         ReorderedCopy{to, size, std::move(strides), dense, tensor, bytes, place});
 }
 
 Result<Event> Buffer::toHostRaw(void *destination, size_t offset, size_t size) const {

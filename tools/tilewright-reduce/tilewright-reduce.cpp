@@ -3,8 +3,8 @@
 #include "tools/tilewright-reduce/Isolate.h"
 #include "tools/tilewright-reduce/Reduce.h"
 #include "tools/tilewright/Command.h"
-#include "tools/tilewright/Files.h"
-#include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/input/Files.h"
+#include "tools/tilewright/input/Inputs.h"
 
 #include "tilewright/driver/Compile.h"
 #include "tilewright/interpret/Types.h"

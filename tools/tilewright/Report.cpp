@@ -2,8 +2,8 @@
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
-#include "tools/tilewright/Files.h"
 #include "tools/tilewright/ReportPage.h"
+#include "tools/tilewright/input/Files.h"
 
 #include <filesystem>
 #include <iostream>

@@ -8,10 +8,10 @@
 #include "tools/tilewright/Checks.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
-#include "tools/tilewright/Files.h"
-#include "tools/tilewright/Inputs.h"
 #include "tools/tilewright/Native.h"
 #include "tools/tilewright/OnGpu.h"
+#include "tools/tilewright/input/Files.h"
+#include "tools/tilewright/input/Inputs.h"
 
 #include "tilewright/interpret/Types.h"
 

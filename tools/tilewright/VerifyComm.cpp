@@ -4,7 +4,7 @@
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
-#include "tools/tilewright/Files.h"
+#include "tools/tilewright/input/Files.h"
 #include "tools/tilewright/pictures/CommPicture.h"
 
 #include <charconv>

@@ -130,7 +130,7 @@ Value emitCompare(Emitter &emit, StringRef direction, Kind kind, bool totalOrder
   return emit.compare(predicate, a, b);
 }
 
-/// The same steps on the bits of the format as numerics/scalar takes.
+/// Rounds the bits of a number as reducePrecision() of numerics/scalar does.
 Value emitReducePrecision(Emitter &emit, unsigned exponentBits, unsigned mantissaBits,
                           Value value) {
   auto type = cast<FloatType>(value.getType());

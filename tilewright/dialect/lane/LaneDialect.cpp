@@ -63,7 +63,7 @@ LogicalResult MapOp::verify() {
   if (!yield)
     return emitOpError("must end its body with lane.yield");
   if (!isRepetition(getResultTypes(), registerTypes(yield.getValues().getTypes()), made))
-    return emitOpError("must have the registers of the yielded elements as results, once for each "
+    return emitOpError("must have one result for each register of the yielded elements, for each "
                        "application, got ")
            << getResultTypes() << " for " << yield.getValues().getTypes();
   if (!getInputs().empty() && !getResults().empty() && applications != made)

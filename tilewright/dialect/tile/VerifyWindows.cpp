@@ -48,8 +48,9 @@ LogicalResult verifyWindowAccess(Operation *op, MemRefType window, RankedTensorT
 LogicalResult verifyWindow(Operation *kernel, BlockArgument window) {
   auto type = cast<MemRefType>(window.getType());
   if (type.getRank() < 2 || type.getDimSize(0) < 1)
-    return kernel->emitOpError("expects a window to have a first dimension for at least one rank "
-                               "and further dimensions, got ")
+    return kernel->emitOpError(
+               "expects a window to have at least two dimensions, the first of which "
+               "is the number of ranks, got ")
            << type;
   for (Operation *user : window.getUsers()) {
     if (!isa<LoadOp, StoreOp, RankOp, BarrierOp, EpochOp, SignalOp, WaitOp, PutOp, ReducePartsOp,

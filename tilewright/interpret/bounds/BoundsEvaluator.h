@@ -56,7 +56,7 @@ private:
                                llvm::StringRef body);
   /// The number of terms of each element of a reduction; 0 where a scatter has no updates.
   Result<Tensor> countTerms(mlir::Operation *op, const Operands &operands);
-  /// Runs a matmul or convolution on doubles instead of its factors.
+  /// Runs a matmul or convolution on `lhs` and `rhs`, which are doubles, in place of its operands.
   Result<Tensor> multiplyDoubles(mlir::Operation *op, const Operands &operands,
                                  const BoundList &lhs, const BoundList &rhs);
   /// For each element of a matmul or convolution, whether one of its factors is unknown.

@@ -55,8 +55,8 @@ struct Layout {
   int64_t microbatches() const { return std::max<int64_t>(batch / (replicas() * microbatch), 1); }
 };
 
-/// Factors of kernel times by class, calibrated for a chip and a software stack; 1 is what the
-/// tables say.
+/// By how much kernels of each class are slower than the tables say, calibrated for a chip and a
+/// software stack.
 struct KernelFactors {
   double product = 1, attention = 1, memory = 1;
 };

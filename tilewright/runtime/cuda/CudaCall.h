@@ -45,8 +45,9 @@ public:
                                                    const artifact::Step &step,
                                                    CustomCallResolver *resolver);
 
-  /// Calls the handler after everything that was submitted before. One that takes device memory
-  /// queues its work; for any other the host waits for the stream, and copies operands and results.
+  /// Calls the handler after all work that was submitted before. A handler for device memory queues
+  /// its work on the stream; before a handler for host memory, waits for the stream and copies the
+  /// operands to the host, and afterwards the results back.
   /// Fails with the handler's failure; the message names the step.
   Status submit(CudaRun &run) const;
 

@@ -87,7 +87,7 @@ LogicalResult rebuildTuple(stablehlo::TupleOp op, PatternRewriter &rewriter) {
   }
   if (!whole || whole.getType() != op.getType())
     return rewriter.notifyMatchFailure(op,
-                                       "there are no elements, or their tuple has another type");
+                                       "there are no elements, or the type of their tuple differs");
   rewriter.replaceOp(op, whole);
   return success();
 }

@@ -417,7 +417,7 @@ bool FusionGraph::canMerge(Dimensions::Id major, Dimensions::Id minor) const {
           if (auto dim = dyn_cast<AffineDimExpr>(inner))
             concerned |= isConcerned(dim.getPosition());
         });
-        // An index that is a dimension of the bound's size is always in bounds.
+        // If the index is a plain dimension whose size equals the bound, it is always in bounds.
         auto dim = dyn_cast<AffineDimExpr>(bound.index);
         if (concerned && !(dim && node.sizes[dim.getPosition()] == bound.size))
           return false;

@@ -137,7 +137,8 @@ struct NewAccess {
   const bool isForeignReader; // see Detector::isReadOfMany()
   const LaunchState &launch;
   bool isThere = false; // the list already has an entry for the access
-  // The number of readers in other groups that read the same bytes, and the last one in the list.
+  // How many readers in other groups the list has for the same bytes, and the index of the last of
+  // them.
   uint32_t foreignReaders = 0, lastForeign = 0;
 
   static constexpr uint32_t maxForeignReaders = 2;

@@ -172,8 +172,8 @@ bool Detector::isBeforeRange(const Actor &actor, RangeAccess &entry, const Range
   if (earlier.isLaneless && now.isLaneless)
     return orderOfOperations(actor, earlier, 0, now) == Ordering::ordered;
   const bool isOwnBlock = earlier.block == actor.block.linear;
-  // Remember what all lanes of the warp know. An operation has the knowledge of its issue, which
-  // may be older.
+  // Caches which warps have synchronised with the earlier access. An asynchronous operation has
+  // only the order of the time when it was issued, so it does not use the cache.
   const uint32_t bit =
       !actor.operation && actor.warp.cohorts.size() == 1 ? 1u << actor.warp.index : 0;
   if (isOwnBlock && (entry.knownBy & bit) != 0)

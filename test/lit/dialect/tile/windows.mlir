@@ -33,7 +33,7 @@ tile.kernel @two_parts grid [1] inputs 1 {
 
 // -----
 
-// expected-error @below {{expects a window to have a first dimension for at least one rank and further dimensions, got 'memref<4xf32, "window">'}}
+// expected-error @below {{expects a window to have at least two dimensions, the first of which is the number of ranks, got 'memref<4xf32, "window">'}}
 tile.kernel @no_parts grid [1] inputs 1 {
 ^bb0(%p: index, %in: memref<4xf32, "window">):
 }

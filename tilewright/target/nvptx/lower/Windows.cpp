@@ -202,7 +202,7 @@ static std::pair<Type, const char *> registerOf(ThreadBuilder &b, Type element) 
   return {bitsOf(element) == 64 ? b.i64Type : b.i32Type, bitsOf(element) == 64 ? "l" : "r"};
 }
 
-/// The widest run of elements that an instruction takes: vectors of floats, single integers.
+/// The maximum number of elements per instruction: 16 bytes of floats, or a single integer.
 static int64_t widest(Type element) {
   return isa<mlir::IntegerType>(element) || element.isF64() ? 1 : 128 / bitsOf(element);
 }

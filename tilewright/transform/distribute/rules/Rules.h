@@ -1,4 +1,4 @@
-// Rules: what the functions that make sharding rules share. Each file of this folder has the rules
+// Rules: helpers of the functions that build sharding rules. Each file of this folder has the rules
 // of one group of ops; shardingRuleOf() in ShardingRules.cpp chooses among them.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H

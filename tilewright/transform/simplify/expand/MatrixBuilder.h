@@ -67,7 +67,7 @@ public:
   Value squareOf(Value value);
   /// A real number times an element.
   Value scaled(Value real, Value value);
-  /// Converts real numbers to elements.
+  /// Converts real numbers to the element type, which may be complex.
   Value fromReal(Value real);
   Value realPart(Value value) { return isComplex() ? real(value) : value; }
 

@@ -468,7 +468,7 @@ void SegmentEmitter::step(const Updates &from, Updates *next) {
   RowKernel kernel(fusion.getContext(), op.getLoc(), name, rows, {1, along, across}, chunks, inputs,
                    outputs);
   kernel.update(/*output=*/0, /*input=*/2);
-  // As many warps as columns need: others would have copies of the elements.
+  // Use only as many warps as there are columns: more warps would hold copies of the same elements.
   if (columns != 1)
     kernel.kernel->setAttr("warps",
                            kernel.builder.getI64IntegerAttr(std::max<int64_t>(1, across / 32)));

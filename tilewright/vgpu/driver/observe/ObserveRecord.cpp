@@ -41,7 +41,7 @@ private:
 };
 } // namespace
 
-/// The bytes of a parameter as text, with its pointers moved.
+/// The bytes of a parameter as text, with its pointers relocated to the image.
 static std::string recorded(std::span<const std::byte> parameter, Image &image) {
   std::vector<std::byte> bytes(parameter.begin(), parameter.end());
   for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {

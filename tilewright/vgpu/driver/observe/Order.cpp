@@ -85,7 +85,7 @@ void learn(uint64_t key) {
   if (meeting == meetings().byKey.end())
     return;
   machine::join(current->before, meeting->second.clock);
-  // A work does not come after itself.
+  // Work is not ordered after itself.
   current->before.erase(current->stream);
   if (--meeting->second.learners == 0)
     meetings().byKey.erase(meeting);

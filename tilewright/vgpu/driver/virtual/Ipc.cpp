@@ -67,7 +67,8 @@ static CUresult openFile(const IpcHandle &handle, const char *magic, int &file) 
   if (file >= 0)
     return CUDA_SUCCESS;
   return fail(CUDA_ERROR_INVALID_VALUE,
-              concat("process ", handle.process, " has freed what the handle refers to, or ended"));
+              concat("process ", handle.process,
+                     " has freed the memory or event of the handle, or has ended"));
 }
 
 std::shared_ptr<SharedEvent> SharedEvent::create() {

@@ -16,7 +16,7 @@ static CUresult checkProperties(const CUmemAllocationProp *asked, Device *&devic
   VGPU_NEED(asked);
   VGPU_NEED(asked->type == CU_MEM_ALLOCATION_TYPE_PINNED);
   if (asked->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-    return fail(CUDA_ERROR_NOT_SUPPORTED, "cuMemCreate makes memory of devices only");
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "cuMemCreate supports only memory on a device");
   if ((asked->requestedHandleTypes & ~exportable) != 0)
     return fail(CUDA_ERROR_NOT_SUPPORTED,
                 concat("memory can be exported as a file descriptor, not as handle types ",

@@ -98,8 +98,7 @@ Status TensorMap::check() const {
   if (interleave == 0 && row % 16 != 0)
     return refuse("a row of the box must be a multiple of 16 bytes, got ", row);
   if (swizzle != TensorSwizzle::none && row > span)
-    return refuse("a row of the box must have at most the ", span, " bytes of its swizzle, got ",
-                  row);
+    return refuse("a row of the box must not exceed the swizzle of ", span, " bytes, got ", row);
   return Status();
 }
 

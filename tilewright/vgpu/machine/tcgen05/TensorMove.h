@@ -32,7 +32,7 @@ constexpr TensorCell cellOf(TensorShape shape, uint32_t thread, uint32_t index, 
   return {};
 }
 
-/// The extreme that tcgen05.ld.red computes of the values of a thread.
+/// The minimum or maximum of the values of a thread, as tcgen05.ld.red computes it.
 struct TensorReduction {
   enum class Type : uint8_t { none, f32, u32, s32 };
   Type type = Type::none;

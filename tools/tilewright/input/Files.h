@@ -1,6 +1,6 @@
 // Reads and writes whole files; failures name the file and the reason.
-#ifndef TOOLS_TILEWRIGHT_FILES_H
-#define TOOLS_TILEWRIGHT_FILES_H
+#ifndef TOOLS_TILEWRIGHT_INPUT_FILES_H
+#define TOOLS_TILEWRIGHT_INPUT_FILES_H
 
 #include "tilewright/support/Status.h"
 
@@ -22,4 +22,4 @@ Status writeFile(const std::string &path, std::initializer_list<std::span<const 
 
 } // namespace tilewright::tools
 
-#endif // TOOLS_TILEWRIGHT_FILES_H
+#endif // TOOLS_TILEWRIGHT_INPUT_FILES_H

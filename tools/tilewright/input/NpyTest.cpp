@@ -1,4 +1,4 @@
-#include "tools/tilewright/Npy.h"
+#include "tools/tilewright/input/Npy.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

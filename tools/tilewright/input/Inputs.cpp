@@ -1,10 +1,10 @@
-#include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/input/Inputs.h"
 
 #include "tilewright/numerics/Convert.h"
 #include "tilewright/numerics/scalar/Scalar.h"
 #include "tilewright/support/Concat.h"
-#include "tools/tilewright/Files.h"
-#include "tools/tilewright/Npy.h"
+#include "tools/tilewright/input/Files.h"
+#include "tools/tilewright/input/Npy.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/tilewright/Files.h"
+#include "tools/tilewright/input/Files.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

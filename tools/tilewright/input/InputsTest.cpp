@@ -1,7 +1,7 @@
-#include "tools/tilewright/Inputs.h"
+#include "tools/tilewright/input/Inputs.h"
 
-#include "tools/tilewright/Files.h"
-#include "tools/tilewright/Npy.h"
+#include "tools/tilewright/input/Files.h"
+#include "tools/tilewright/input/Npy.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 // Reads and writes NumPy's .npy files, the command line's format for tensors.
-#ifndef TOOLS_TILEWRIGHT_NPY_H
-#define TOOLS_TILEWRIGHT_NPY_H
+#ifndef TOOLS_TILEWRIGHT_INPUT_NPY_H
+#define TOOLS_TILEWRIGHT_INPUT_NPY_H
 
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/support/Status.h"
@@ -33,4 +33,4 @@ std::string npyHeader(numerics::ElementType type, const numerics::Shape &shape);
 
 } // namespace tilewright::tools
 
-#endif // TOOLS_TILEWRIGHT_NPY_H
+#endif // TOOLS_TILEWRIGHT_INPUT_NPY_H

@@ -1,6 +1,6 @@
 // The inputs of a program as the user specifies them: files, or values on the command line.
-#ifndef TOOLS_TILEWRIGHT_INPUTS_H
-#define TOOLS_TILEWRIGHT_INPUTS_H
+#ifndef TOOLS_TILEWRIGHT_INPUT_INPUTS_H
+#define TOOLS_TILEWRIGHT_INPUT_INPUTS_H
 
 #include "tilewright/interpret/Tensor.h"
 
@@ -35,4 +35,4 @@ Status writeNpy(const std::string &path, const interpret::Tensor &tensor);
 
 } // namespace tilewright::tools
 
-#endif // TOOLS_TILEWRIGHT_INPUTS_H
+#endif // TOOLS_TILEWRIGHT_INPUT_INPUTS_H
