@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_CHOOSE_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_CHOOSE_H
 
-#include "tilewright/transform/distribute/Price.h"
 #include "tilewright/transform/distribute/ShardingGraph.h"
+#include "tilewright/transform/distribute/reshard/Price.h"
 
 namespace tilewright::distribute {
 

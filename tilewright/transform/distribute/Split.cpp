@@ -5,11 +5,11 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/FoldSlices.h"
-#include "tilewright/transform/distribute/Reshard.h"
 #include "tilewright/transform/distribute/ShardingGraph.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 #include "tilewright/transform/distribute/Uneven.h"
 #include "tilewright/transform/distribute/local/Local.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"

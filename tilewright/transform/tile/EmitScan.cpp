@@ -412,10 +412,7 @@ SmallVector<Value> ScanEmitter::run() {
 std::optional<SmallVector<Value>> emitScan(exec::FusionOp fusion, stablehlo::ReduceWindowOp op,
                                            StringRef name, const Capacities &capacities,
                                            MakeLaunch launch, std::string &reason) {
-  ScanEmitter emitter(fusion, op, name, capacities, launch);
-  if (!emitter.plan(reason))
-    return std::nullopt;
-  return emitter.run();
+  return planAndEmit<ScanEmitter>(fusion, op, name, capacities, launch, reason);
 }
 
 } // namespace tilewright::tile

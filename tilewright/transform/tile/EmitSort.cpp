@@ -488,10 +488,7 @@ SmallVector<Value> SortEmitter::run() {
 std::optional<SmallVector<Value>> emitSort(exec::FusionOp fusion, stablehlo::SortOp op,
                                            StringRef name, const Capacities &capacities,
                                            MakeLaunch launch, std::string &reason) {
-  SortEmitter emitter(fusion, op, name, capacities, launch);
-  if (!emitter.plan(reason))
-    return std::nullopt;
-  return emitter.run();
+  return planAndEmit<SortEmitter>(fusion, op, name, capacities, launch, reason);
 }
 
 } // namespace tilewright::tile

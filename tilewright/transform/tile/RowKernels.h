@@ -111,6 +111,17 @@ std::optional<llvm::SmallVector<mlir::Value>>
 emitRowKernels(exec::FusionOp fusion, llvm::StringRef name, const Capacities &capacities,
                MakeLaunch launch, std::string &reason);
 
+/// Plans the kernels of one op with its emitter, and emits them. Fails like emitRowKernels().
+template <typename Emitter, typename Op>
+std::optional<llvm::SmallVector<mlir::Value>>
+planAndEmit(exec::FusionOp fusion, Op op, llvm::StringRef name, const Capacities &capacities,
+            MakeLaunch launch, std::string &reason) {
+  Emitter emitter(fusion, op, name, capacities, launch);
+  if (!emitter.plan(reason))
+    return std::nullopt;
+  return emitter.run();
+}
+
 /// The memory that a row kernel reads for a value in the fusion: an input, or a copy of a constant
 /// before the fusion. Null if the fusion computes the value.
 mlir::Value operandOutside(exec::FusionOp fusion, mlir::Value value);

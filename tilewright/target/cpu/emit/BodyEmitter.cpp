@@ -15,17 +15,22 @@ bool isBody(mlir::func::FuncOp function) {
          all_of(function.getResultTypes(), isScalar) && function.getNumResults() > 0;
 }
 
-void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
-  IRBuilder<> &ir = b.ir;
-  Type *pointer = ir.getPtrTy();
+Function *beginFunction(LaneBuilder &b, mlir::func::FuncOp body, FunctionType *type) {
   Function *function =
-      Function::Create(FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false),
-                       Function::ExternalLinkage, body.getSymName(), b.module);
+      Function::Create(type, Function::ExternalLinkage, body.getSymName(), b.module);
   function->addFnAttr(Attribute::NoUnwind);
   if (function->getName() != body.getSymName()) // LLVM has renamed it
     b.fail(Status(Error::cpuCodegen,
                   "its name conflicts with another symbol in the object; rename it"));
-  ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
+  b.ir.SetInsertPoint(BasicBlock::Create(b.ir.getContext(), "", function));
+  return function;
+}
+
+void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
+  IRBuilder<> &ir = b.ir;
+  Type *pointer = ir.getPtrTy();
+  Function *function =
+      beginFunction(b, body, FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false));
   auto address = [&](unsigned list, unsigned number) {
     return ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(list), number));
   };

@@ -15,6 +15,11 @@ using lanes::Lanes;
 /// scalars.
 bool isBody(mlir::func::FuncOp function);
 
+/// Creates the function of `body` with the given type and sets the insertion point to its entry.
+/// Fails if the name is taken.
+llvm::Function *beginFunction(LaneBuilder &builder, mlir::func::FuncOp body,
+                              llvm::FunctionType *type);
+
 /// Emits `void name(const void *const *args, void *const *results)`: each argument points to one
 /// element in its storage type.
 void emitBody(LaneBuilder &builder, mlir::func::FuncOp function);

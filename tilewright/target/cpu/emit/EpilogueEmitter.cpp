@@ -1,5 +1,6 @@
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 
+#include "tilewright/target/cpu/emit/BodyEmitter.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
 
 using namespace llvm;
@@ -26,14 +27,9 @@ struct Buffer {
 void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
   IRBuilder<> &ir = b.ir;
   Type *pointer = ir.getPtrTy(), *word = ir.getInt64Ty();
-  Function *function = Function::Create(
-      FunctionType::get(ir.getVoidTy(), {pointer, word, word, word, word, pointer, word}, false),
-      Function::ExternalLinkage, body.getSymName(), b.module);
-  function->addFnAttr(Attribute::NoUnwind);
-  if (function->getName() != body.getSymName()) // LLVM has renamed it
-    b.fail(Status(Error::cpuCodegen,
-                  "its name conflicts with another symbol in the object; rename it"));
-  ir.SetInsertPoint(BasicBlock::Create(ir.getContext(), "", function));
+  Function *function = beginFunction(
+      b, body,
+      FunctionType::get(ir.getVoidTy(), {pointer, word, word, word, word, pointer, word}, false));
   Value *rowBegin = function->getArg(1), *columnBegin = function->getArg(3);
   Value *tile = function->getArg(5), *tileStride = function->getArg(6);
   Value *rows = ir.CreateSub(function->getArg(2), rowBegin);

@@ -502,10 +502,7 @@ SmallVector<Value> SegmentEmitter::run() {
 std::optional<SmallVector<Value>> emitSegments(exec::FusionOp fusion, stablehlo::ScatterOp op,
                                                StringRef name, const Capacities &capacities,
                                                MakeLaunch launch, std::string &reason) {
-  SegmentEmitter emitter(fusion, op, name, capacities, launch);
-  if (!emitter.plan(reason))
-    return std::nullopt;
-  return emitter.run();
+  return planAndEmit<SegmentEmitter>(fusion, op, name, capacities, launch, reason);
 }
 
 } // namespace tilewright::tile

@@ -58,33 +58,36 @@ template <typename T> T receiveFrom(int socket) {
   return value;
 }
 
-inline void sendFile(int socket, int file) {
+/// A message of one byte with room for a file descriptor.
+struct FileMessage {
   char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
   iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr *header = CMSG_FIRSTHDR(&message);
+  msghdr header{};
+
+  FileMessage() {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+  FileMessage(const FileMessage &) = delete;
+};
+
+inline void sendFile(int socket, int file) {
+  FileMessage message;
+  cmsghdr *header = CMSG_FIRSTHDR(&message.header);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &file, sizeof(int));
-  ASSERT_EQ(sendmsg(socket, &message, 0), 1);
+  ASSERT_EQ(sendmsg(socket, &message.header, 0), 1);
 }
 
 inline int receiveFile(int socket) {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  FileMessage message;
   int file = -1;
-  if (recvmsg(socket, &message, 0) == 1 && CMSG_FIRSTHDR(&message))
-    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+  if (recvmsg(socket, &message.header, 0) == 1 && CMSG_FIRSTHDR(&message.header))
+    std::memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message.header)), sizeof(int));
   return file;
 }
 

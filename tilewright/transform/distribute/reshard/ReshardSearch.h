@@ -1,8 +1,8 @@
 // ReshardSearch: the shortest path between two placements of mesh factors on a tensor's dimensions.
-#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
-#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARDSEARCH_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARDSEARCH_H
 
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace tilewright::distribute
 
-#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARDSEARCH_H
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARDSEARCH_H

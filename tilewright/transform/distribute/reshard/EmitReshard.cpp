@@ -6,7 +6,7 @@
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "mlir/IR/Matchers.h"
 

@@ -1,4 +1,4 @@
-#include "tilewright/transform/distribute/Price.h"
+#include "tilewright/transform/distribute/reshard/Price.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/Hashing.h"

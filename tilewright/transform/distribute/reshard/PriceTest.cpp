@@ -1,6 +1,6 @@
-#include "tilewright/transform/distribute/Price.h"
+#include "tilewright/transform/distribute/reshard/Price.h"
 
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,6 +1,6 @@
 // Reshard: the cheapest sequence of exchanges that turns one sharding of a tensor into another.
-#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_H
-#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_H
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARD_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARD_H
 
 #include "tilewright/transform/distribute/Sharding.h"
 
@@ -68,4 +68,4 @@ std::string toString(llvm::ArrayRef<Exchange> exchanges);
 
 } // namespace tilewright::distribute
 
-#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_H
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_RESHARD_H

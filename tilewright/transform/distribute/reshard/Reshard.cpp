@@ -1,7 +1,7 @@
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/distribute/ReshardSearch.h"
+#include "tilewright/transform/distribute/reshard/ReshardSearch.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Price: what shardings cost, in bytes on the wire and work that costs as much.
-#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
-#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
+#ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_PRICE_H
+#define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_PRICE_H
 
-#include "tilewright/transform/distribute/ReshardSearch.h"
+#include "tilewright/transform/distribute/reshard/ReshardSearch.h"
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/DenseMap.h"
@@ -73,4 +73,4 @@ private:
 
 } // namespace tilewright::distribute
 
-#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_PRICE_H
+#endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_PRICE_H

@@ -1,4 +1,4 @@
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "tilewright/support/Concat.h"
 

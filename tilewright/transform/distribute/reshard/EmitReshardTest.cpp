@@ -2,7 +2,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/interpret/Evaluator.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/distribute/Reshard.h"
+#include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"

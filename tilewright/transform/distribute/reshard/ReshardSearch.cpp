@@ -1,4 +1,4 @@
-#include "tilewright/transform/distribute/ReshardSearch.h"
+#include "tilewright/transform/distribute/reshard/ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
