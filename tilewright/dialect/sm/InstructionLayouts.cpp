@@ -1,5 +1,6 @@
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace tilewright::sm;
@@ -98,6 +99,44 @@ std::optional<Layout> instruction::tensorAccumulator(int64_t m, int64_t n, int64
     return layout({{{2, Axis::cta, 1}, {64, Axis::tmemLane, 1}},
                    {{2, Axis::tmemLane, 64}, {n / 2, Axis::tmemColumn, 1}}});
   return std::nullopt;
+}
+
+/// The digits that `digit` selects of a coordinate with the digits `coordinate`, most significant
+/// first. The first of these has no upper bound.
+static void appendDigits(const Digit &digit, llvm::ArrayRef<Digit> coordinate, Digits &digits) {
+  Digits found;
+  int64_t step = 1; // of the coordinate's digit
+  for (auto [index, part] : llvm::enumerate(llvm::reverse(coordinate))) {
+    const bool isLast = index + 1 == coordinate.size();
+    const int64_t from = std::max(step, digit.stride), end = digit.size * digit.stride,
+                  to = isLast ? end : std::min(step * part.size, end);
+    if (from < to)
+      found.push_back({to / from, part.axis, part.stride * (from / step)});
+    step *= part.size;
+  }
+  digits.append(found.rbegin(), found.rend());
+}
+
+Layout instruction::tensorRegisters(const Layout &accumulator, int64_t groups) {
+  const int64_t columns = accumulator.extent(Axis::tmemColumn);
+  const Layout load = tensorLoad(TensorLoad::x16b256, columns / 8);
+  // A lane is a quarter, one of its halves, and a row of the instruction.
+  Digits lane{{4, Axis::warp, 1}, {2, Axis::reg, load.extent(Axis::reg)}};
+  if (groups == 2)
+    lane[1] = {2, Axis::group, 1};
+  lane.append(load.getDims()[0].begin(), load.getDims()[0].end());
+  llvm::SmallVector<Digits> dims;
+  for (const Digits &old : accumulator.getDims()) {
+    Digits &digits = dims.emplace_back();
+    for (const Digit &digit : old)
+      if (digit.axis == Axis::tmemLane)
+        appendDigits(digit, lane, digits);
+      else if (digit.axis == Axis::tmemColumn)
+        appendDigits(digit, load.getDims()[1], digits);
+      else
+        digits.push_back(digit);
+  }
+  return Layout(dims).canonical();
 }
 
 Layout instruction::tensorLoad(TensorLoad shape, int64_t count) {

@@ -37,6 +37,12 @@ std::optional<Layout> tensorAccumulator(int64_t m, int64_t n, int64_t ctas);
 enum class TensorLoad { x32b32, x16b64, x16b128, x16b256 };
 Layout tensorLoad(TensorLoad shape, int64_t count);
 
+/// The registers in which `groups` warpgroups hold an accumulator of tensor memory (a result of
+/// tensorAccumulator) that they read with `tcgen05.ld` of shape 16x256b. A warp reads only its
+/// quarter of the lanes, which is warp % 4: one group reads both halves of a quarter, two groups
+/// read one half each, so that every row stays in one warp.
+Layout tensorRegisters(const Layout &accumulator, int64_t groups);
+
 } // namespace tilewright::sm::instruction
 
 #endif // TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H

@@ -153,4 +153,33 @@ TEST(InstructionLayouts, TensorMemoryIsPtxsTable) {
   EXPECT_FALSE(instruction::tensorAccumulator(32, 32, 1));
 }
 
+/// Every register holds the cell of tensor memory that PTX's table of 16x256b loads gives, and a
+/// warp reads only its own quarter.
+TEST(InstructionLayouts, AccumulatorsAreReadByQuarters) {
+  struct {
+    int64_t m, n, ctas, groups;
+  } cases[] = {{128, 96, 1, 1}, {128, 256, 1, 2}, {64, 16, 1, 1},
+               {256, 64, 2, 1}, {256, 256, 2, 2}, {128, 64, 2, 1}};
+  for (auto [m, n, ctas, groups] : cases) {
+    const Layout memory = *instruction::tensorAccumulator(m, n, ctas);
+    const Layout registers = instruction::tensorRegisters(memory, groups);
+    ASSERT_EQ(registers.problem(), "");
+    EXPECT_EQ(registers.extent(Axis::group), groups);
+    const int64_t columns = memory.extent(Axis::tmemColumn);
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        const Coordinates cell = memory.apply({row, column}), at = registers.apply({row, column});
+        const int64_t perHalf = columns / 2, half = at[Axis::reg] / perHalf + at[Axis::group],
+                      q = at[Axis::reg] % perHalf, t = at[Axis::lane];
+        ASSERT_EQ(at[Axis::cta], cell[Axis::cta]);
+        ASSERT_EQ(32 * at[Axis::warp] + 16 * half + t / 4 + 8 * ((q >> 1) & 1),
+                  cell[Axis::tmemLane])
+            << registers.str();
+        ASSERT_EQ(2 * (t % 4) + (q & 1) + 8 * (q >> 2), cell[Axis::tmemColumn]) << registers.str();
+      }
+  }
+  EXPECT_TRUE(instruction::tensorRegisters(*instruction::tensorAccumulator(64, 32, 1), 1)
+                  .sameAs(instruction::wgmmaAccumulator(32)));
+}
+
 } // namespace

@@ -194,11 +194,17 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   if (!needs.product || !capacities.machine)
     return false;
   // If the copy engine cannot load the operands, the kernel keeps them in registers and uses
-  // warp-level instructions (mma.sync). These also multiply tf32 that the copy engine cannot round,
-  // and all types on chips for which `tile-pipeline` does not build warp-specialized kernels yet
-  // (tcgen05).
-  const bool ofWarps = (needs.product->types.isTf32 && !needs.product->canCopy) ||
-                       capacities.machine->matrixUnit != exec::MatrixUnit::wgmma;
+  // warp-level instructions (mma.sync). These also multiply tf32 that the copy engine cannot round.
+  // On chips with tensor memory they also multiply operands with a prologue, because tcgen05 reads
+  // no registers, and types that it does not have.
+  const bool hasTensorMemory = capacities.machine->matrixUnit == exec::MatrixUnit::tcgen05;
+  const bool hasPrologue = needs.product->leftHasPrologue || needs.product->rightHasPrologue;
+  const bool isInt8 = needs.product->types.left.isInteger(8);
+  const bool ofWarps =
+      (needs.product->types.isTf32 && !needs.product->canCopy) ||
+      capacities.machine->matrixUnit == exec::MatrixUnit::mma ||
+      (hasTensorMemory && (!needs.product->canCopy || hasPrologue ||
+                           (isInt8 && capacities.machine->warpTypes.contains("s8"))));
   if (!ofWarps && !needs.product->canCopy)
     return false;
   const pipeline::Machine machine =
@@ -226,7 +232,7 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
     std::swap(gemm.lhsBits, gemm.rhsBits);
     std::swap(row, column);
   }
-  if (!ofWarps && (needs.product->leftHasPrologue || needs.product->rightHasPrologue)) {
+  if (!ofWarps && hasPrologue) {
     gemm.lhsBits = needs.product->prologueBits;
     gemm.lhsInRegisters = true;
   }

@@ -51,6 +51,7 @@ void KernelLowering::lower(KernelInfo &info) {
   b.ret();
   info.sharedBytes = kernel.shared.bytes();
   b.fail(kernel.shared.check(kernel.chip));
+  b.fail(tcgen05.check());
 }
 
 void KernelLowering::makeFunction(const KernelInfo &info) {
@@ -301,6 +302,8 @@ void KernelLowering::lowerCopy(sm::CopyOp copy) {
     return kernel.currentRole ? registerOperand.load(copy) : fragments.load(copy);
   case sm::Engine::stmatrix:
     return stores.stage(copy);
+  case sm::Engine::tmem:
+    return tcgen05.load(copy);
   default:
     kernel.refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(),
                                ", which the GPU target does not support yet"));
@@ -310,6 +313,8 @@ void KernelLowering::lowerCopy(sm::CopyOp copy) {
 void KernelLowering::lowerMma(sm::MmaOp mma) {
   if (mma.getAtom() == sm::Atom::mma_sync)
     return mmaSync.mma(mma);
+  if (mma.getAtom() == sm::Atom::tcgen05)
+    return tcgen05.mma(mma);
   if (isa<mlir::RankedTensorType>(mma.getLhs().getType()))
     return registerOperand.mma(mma);
   wgmma.mma(mma);

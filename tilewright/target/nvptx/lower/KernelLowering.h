@@ -17,6 +17,7 @@
 #include "tilewright/target/nvptx/lower/matrix/Fragments.h"
 #include "tilewright/target/nvptx/lower/matrix/MmaSync.h"
 #include "tilewright/target/nvptx/lower/matrix/RegisterOperand.h"
+#include "tilewright/target/nvptx/lower/matrix/Tcgen05.h"
 #include "tilewright/target/nvptx/lower/matrix/Wgmma.h"
 
 namespace tilewright::nvptx {
@@ -52,6 +53,7 @@ public:
   RegisterOperandLowering registerOperand{*this};
   RolesLowering roles{*this};
   StoresLowering stores{*this};
+  Tcgen05Lowering tcgen05{*this};
   TmaLowering tma{*this};
   WgmmaLowering wgmma{*this};
   WindowsLowering windows{*this};

@@ -78,6 +78,9 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
   // A warp can use only the tensor core of its quarter of the multiprocessor.
   if (machine.matrixUnit == MatrixUnit::mma)
     rate = rate * std::min<int64_t>(4, warpTile(choice).warps) / 4;
+  // An accumulator of 64 rows occupies half of the lanes of tensor memory.
+  if (machine.matrixUnit == MatrixUnit::tcgen05 && choice.m == 64)
+    rate /= 2;
   int64_t tensor = ceilDivide(double(choice.m) * choice.n * choice.k, double(rate));
   StepBytes bytes = stepBytes(gemm, choice);
   // Reads from shared memory: wgmma reads all columns for every 64 rows; with mma.sync, each warp
@@ -139,7 +142,9 @@ Machine withWarpProducts(Machine machine) {
                  : machine.matrixUnit == MatrixUnit::wgmma ? 10
                                                            : 5;
   for (auto &entry : machine.products)
-    entry.second = entry.second * part / 16;
+    if (!machine.warpTypes.contains(entry.first()))
+      entry.second = entry.second * part / 16;
+  machine.warpTypes.clear();
   machine.matrixUnit = MatrixUnit::mma;
   machine.cluster = 1;
   machine.limits.movesRegisters = false;
@@ -171,7 +176,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   const auto [product, limit] = productCycles(gemm, machine, choice);
 
   bool roles = machine.matrixUnit != MatrixUnit::mma;
-  problem.loop.units = {{"the L2 link", 1, true}, {limit, 1, roles}};
+  const bool inTensorMemory = machine.matrixUnit == MatrixUnit::tcgen05;
+  problem.loop.units = {{"the L2 link", 1, true}, {limit, 1, roles, inTensorMemory}};
   problem.loop.ops = {{"copy of lhs", copies, lhsCopy, machine.copyLatency + lhsCopy},
                       {"copy of rhs", copies, rhsCopy, machine.copyLatency + rhsCopy},
                       {"product", tensor, product, product + machine.matrixLatency}};
@@ -183,9 +189,13 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
+  if (inTensorMemory)
+    problem.roundChannels.push_back({"accumulator", tensorMma, tensorEpilogue,
+                                     /*depth=*/2, /*tensorColumns=*/choice.n});
   if (choice.staged) {
     problem.limits.sharedReserved += resultBytes(gemm, choice);
-    problem.roundChannels = {{"result", 1}};
+    const unsigned role = inTensorMemory ? tensorEpilogue : 1;
+    problem.roundChannels.push_back({"result", role, role});
   }
   if (machine.matrixUnit == MatrixUnit::wgmma) {
     int64_t groups = warpGroups(choice);
@@ -197,11 +207,15 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
                       choice.m * choice.n,
                       groups,
                       groups}};
-  } else if (machine.matrixUnit == MatrixUnit::tcgen05) {
-    // The accumulator is in tensor memory: N columns for each of at most two tiles in flight.
-    problem.roles = {{"load", {copies}, 1, loadRegisters, 0, 1},
-                     {"mma", {tensor}, 1, loadRegisters, 0, 1},
-                     {"epilogue", {}, 4, 96, 0, 1}};
+  } else if (inTensorMemory) {
+    // The accumulator is in tensor memory: N columns for each of two tiles in flight. Only the
+    // epilogue needs registers for it. Only whole warpgroups can pass registers to each other, and
+    // the roles that copy and multiply have one warp each.
+    problem.limits.movesRegisters = false;
+    problem.roles = {
+        {"load", {copies}, 1, loadRegisters, 0, 1},
+        {"mma", {tensor}, 1, loadRegisters, 0, 1},
+        {"epilogue", {}, 4, mathRegisters, choice.m * choice.n, choice.m == 64 ? 1 : 2}};
   } else {
     WarpTile warp = warpTile(choice);
     problem.roles = {{"all",
@@ -408,6 +422,10 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
     reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
     return std::nullopt;
   }
+  if (machine.warpTypes.contains(gemm.type)) {
+    reason = llvm::formatv("{0} multiplies {1} only with mma.sync", machine.chip, gemm.type).str();
+    return std::nullopt;
+  }
   if (choice.clusterM * choice.clusterN > machine.processors) {
     reason = llvm::formatv("a cluster of {0} does not fit on {1} multiprocessors",
                            choice.clusterM * choice.clusterN, machine.processors)
@@ -502,7 +520,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
     int64_t m, n;
   };
   llvm::SmallVector<Shared> clusters{{1, 1}};
-  if (machine.cluster >= 2) {
+  if (machine.cluster >= 2 && machine.matrixUnit != MatrixUnit::tcgen05) {
     clusters.push_back({2, 1});
     clusters.push_back({1, 2});
   }

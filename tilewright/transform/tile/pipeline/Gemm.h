@@ -6,6 +6,7 @@
 #include "tilewright/transform/tile/pipeline/Plan.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Machine {
   MatrixUnit matrixUnit = MatrixUnit::mma;
   /// Multiply-adds per cycle and multiprocessor, by element type ("f16", "tf32", "f8", "s8", …).
   llvm::StringMap<int64_t> products;
+  /// Those of these types that the chip multiplies only with mma.sync.
+  llvm::StringSet<> warpTypes;
   /// Cycles from the last matrix instruction to its result, and from the start of a copy to its
   /// end.
   int64_t matrixLatency = 0, copyLatency = 0;
@@ -78,6 +81,9 @@ struct GemmChoice {
   /// Sentences that explain the cost.
   llvm::SmallVector<std::string> reasons = {};
 };
+
+/// The roles of a plan whose accumulator is in tensor memory, by their index.
+enum TensorRole : unsigned { tensorLoad, tensorMma, tensorEpilogue };
 
 /// The number of warps along M and along N for mma.sync. Each warp computes one rectangle of the
 /// tile.

@@ -161,6 +161,39 @@ TEST(Gemm, ResultsAreStagedWhereThatHidesTheirStores) {
   EXPECT_FALSE(costOf(300, 256, true).staged);
 }
 
+/// The accumulator passes from the role that multiplies to the epilogue, in two slots, and the unit
+/// frees the operands' slots itself.
+TEST(Gemm, AccumulatorsInTensorMemoryAreAChannel) {
+  Machine machine = machineWithRoles();
+  machine.matrixUnit = MatrixUnit::tcgen05;
+  machine.limits.tensorColumns = 512;
+  std::string reason;
+  Gemm gemm{4096, 4096, 4096};
+  std::optional<GemmChoice> choice = costOfTile(gemm, machine, {128, 256, 64}, reason);
+  ASSERT_TRUE(choice) << reason;
+  EXPECT_EQ(choice->plan.tensorColumns, 512);
+  EXPECT_EQ(choice->plan.threads, 10 * 32);
+  EXPECT_EQ(choice->plan.roles[tensorEpilogue].groups, 2);
+  EXPECT_EQ(choice->plan.channels[0].lag, 0);
+  PipelineProblem problem = gemmProblem(gemm, machine, *choice);
+  ChannelGraph graph = channelGraph(problem, choice->plan);
+  EXPECT_EQ(findDeadlock(graph), std::nullopt);
+  // A role must not publish before it acquires.
+  std::swap(graph.roles[tensorMma].segments.front(), graph.roles[tensorMma].segments.back());
+  EXPECT_NE(findDeadlock(graph), std::nullopt);
+  machine.limits.tensorColumns = 256;
+  EXPECT_FALSE(costOfTile(gemm, machine, {128, 256, 64}, reason));
+  EXPECT_THAT(reason, HasSubstr("512 columns of tensor memory, but only 256 are available"));
+  // 64 rows use half of the unit.
+  machine.limits.tensorColumns = 512;
+  EXPECT_EQ(gemmProblem(gemm, machine, {64, 256, 64}).loop.ops[2].occupancy,
+            gemmProblem(gemm, machine, {128, 256, 64}).loop.ops[2].occupancy);
+  // A type that only mma.sync multiplies.
+  machine.warpTypes.insert("f16");
+  EXPECT_TRUE(rankTiles(gemm, machine).empty());
+  EXPECT_FALSE(rankTiles(gemm, withWarpProducts(machine)).empty());
+}
+
 TEST(Gemm, MachineWithoutTheTypeHasNoTile) {
   Machine machine = machineWithRoles();
   Gemm gemm{64, 64, 64, 1, "f4", 4, 4, 16};

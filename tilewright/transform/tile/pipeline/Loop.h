@@ -17,6 +17,9 @@ struct Unit {
   std::string name;
   int64_t count = 1;
   bool asynchronous = false;
+  /// Whether the unit itself signals that it has read its operands, so that the issuing role need
+  /// not hold their slots until it knows.
+  bool signals = false;
 };
 
 /// An op of the loop's body. It occupies one instance of its unit for `occupancy` cycles from its

@@ -203,9 +203,12 @@ std::optional<std::string> whyNoRoles(const Product &product) {
 
 /// The part of the product's tile that one CTA of a cluster computes; nullopt if a part of a CTA's
 /// tile would be empty.
-std::optional<GemmChoice> divideTile(const Product &product, int64_t clusterM, int64_t clusterN) {
+std::optional<GemmChoice> divideTile(const Product &product, const Machine &machine,
+                                     int64_t clusterM, int64_t clusterN) {
   const int64_t line = lineElements(product);
-  const int64_t columnStep = product.rhs.transposed ? 8 : line;
+  // Accumulators in tensor memory with 128 rows have multiples of 16 columns.
+  const int64_t leastStep = machine.matrixUnit == MatrixUnit::tcgen05 ? 16 : 8;
+  const int64_t columnStep = product.rhs.transposed ? leastStep : line;
   const int64_t rowStep =
       product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
   if ((clusterM > 1 && product.m % (clusterM * rowStep) != 0) ||
@@ -240,6 +243,19 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
     reason =
         llvm::formatv("its tile has {0} columns, but an instruction supports at most 256", choice.n)
             .str();
+    return std::nullopt;
+  }
+  if (machine.matrixUnit == MatrixUnit::tcgen05 && choice.m != 64 && choice.m != 128) {
+    reason = llvm::formatv("its tile has {0} rows, but an accumulator in tensor memory has 64 or "
+                           "128",
+                           choice.m)
+                 .str();
+    return std::nullopt;
+  }
+  if (machine.matrixUnit == MatrixUnit::tcgen05 && product.lhs.hasPrologue) {
+    reason = llvm::formatv("its {0} has a prologue, but tcgen05 reads no registers",
+                           product.isSwapped ? "rhs" : "lhs")
+                 .str();
     return std::nullopt;
   }
   if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m)) {
@@ -289,7 +305,9 @@ std::optional<GemmChoice> chooseRoles(const Product &product, const Gemm &gemm,
     // A reduction must not span CTAs, so it rules out clusters.
     if (clusterM * clusterN > (reduces ? 1 : machine.cluster))
       continue;
-    std::optional<GemmChoice> choice = divideTile(product, clusterM, clusterN);
+    if (clusterM * clusterN > 1 && machine.matrixUnit == MatrixUnit::tcgen05)
+      continue;
+    std::optional<GemmChoice> choice = divideTile(product, machine, clusterM, clusterN);
     if (!choice)
       continue;
     std::string why;
@@ -312,12 +330,13 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
   tile::DotOp dot = product.dot;
-  if (machine.matrixUnit != MatrixUnit::wgmma)
+  if (machine.matrixUnit == MatrixUnit::mma)
     return choosePipelined(product, gemm, withWarpProducts(machine), reason);
   std::optional<GemmChoice> roles = chooseRoles(product, gemm, machine, reason);
-  if (roles || !dot.getTf32())
+  if (roles || (machine.matrixUnit == MatrixUnit::wgmma && !dot.getTf32()))
     return roles;
-  // Without roles, the operands are rounded to tf32 in registers, and may be in any order.
+  // Without roles, operands go through registers: there they are rounded to tf32, have prologues,
+  // and may be in any order.
   const std::string why = reason;
   std::optional<GemmChoice> pipelined =
       choosePipelined(product, gemm, withWarpProducts(machine), reason);

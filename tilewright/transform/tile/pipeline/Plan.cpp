@@ -47,6 +47,8 @@ struct Use {
 
 Use useOf(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) {
   Use use{problem.limits.sharedReserved, 0, 0};
+  for (const RoundChannel &channel : problem.roundChannels)
+    use.tensor += channel.depth * channel.tensorColumns;
   for (auto [channel, depth] : llvm::zip(problem.channels, depths)) {
     use.shared += depth * slotSize(problem, channel, Space::shared);
     use.tensor += depth * slotSize(problem, channel, Space::tensor);
@@ -127,20 +129,20 @@ void cutIntoRoles(const PipelineProblem &problem, PipelinePlan &plan) {
     });
   for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels)) {
     std::set<unsigned> drainers;
-    bool asynchronous = true;
+    bool holds = true;
     for (unsigned index : channel.buffers) {
       const Buffer &buffer = problem.buffers[index];
       planned.filler = roleOfUnit(problem, problem.loop.ops[buffer.writer].unit);
       for (auto [reader, distance] : buffer.readers) {
         unsigned unit = problem.loop.ops[reader].unit;
         drainers.insert(roleOfUnit(problem, unit));
-        asynchronous &= problem.loop.units[unit].asynchronous;
+        holds &= problem.loop.units[unit].asynchronous && !problem.loop.units[unit].signals;
       }
     }
     planned.drainers.assign(drainers.begin(), drainers.end());
     planned.slotBytes = slotSize(problem, channel, Space::shared);
     bool own = llvm::is_contained(planned.drainers, planned.filler);
-    planned.lag = asynchronous && !own && planned.depth > 1 && problem.iterations > 1 ? 1 : 0;
+    planned.lag = holds && !own && planned.depth > 1 && problem.iterations > 1 ? 1 : 0;
   }
 }
 

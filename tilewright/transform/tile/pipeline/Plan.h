@@ -60,11 +60,14 @@ struct Limits {
   bool movesRegisters = false;
 };
 
-/// A channel that a role both fills and drains once per round, to stage its result. Its bytes are
-/// part of `Limits::sharedReserved`.
+/// A channel that is filled and drained once per round: the accumulator, which passes from the role
+/// that multiplies to the role of the epilogue, or a result that a role stages for itself. Its
+/// bytes of shared memory are part of `Limits::sharedReserved`.
 struct RoundChannel {
   std::string name;
-  unsigned role;
+  unsigned filler, drainer;
+  int64_t depth = 1;
+  int64_t tensorColumns = 0; // of a slot
 };
 
 struct PipelineProblem {

@@ -82,19 +82,26 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
     } else {
       program.segments.push_back({iterations, sequence({one.takes, one.fills, one.frees})});
     }
-    for (auto [index, own] : llvm::enumerate(problem.roundChannels)) {
+    for (auto [index, round] : llvm::enumerate(problem.roundChannels)) {
       unsigned channel = problem.channels.size() + index;
-      if (own.role == role)
+      if (round.filler == role && round.drainer == role) {
         program.segments.push_back({1,
                                     {{Point::acquire, channel},
                                      {Point::publish, channel},
                                      {Point::take, channel},
                                      {Point::free, channel}}});
+      } else if (round.filler == role) {
+        // The slot is filled by all iterations together.
+        program.segments.insert(program.segments.begin(), {1, {{Point::acquire, channel}}});
+        program.segments.push_back({1, {{Point::publish, channel}}});
+      } else if (round.drainer == role) {
+        program.segments.push_back({1, {{Point::take, channel}, {Point::free, channel}}});
+      }
     }
     graph.roles.push_back(std::move(program));
   }
-  for (const RoundChannel &own : problem.roundChannels)
-    graph.channels.push_back({own.name, 1});
+  for (const RoundChannel &round : problem.roundChannels)
+    graph.channels.push_back({round.name, round.depth});
   return graph;
 }
 
@@ -113,6 +120,8 @@ std::optional<std::string> findFault(const PipelineProblem &problem, const Pipel
           .str();
   llvm::SmallVector<int64_t> depths;
   int64_t shared = limits.sharedReserved, tensor = 0;
+  for (const RoundChannel &round : problem.roundChannels)
+    tensor += round.depth * round.tensorColumns;
   for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels)) {
     depths.push_back(planned.depth);
     int64_t bytes = slotSize(problem, channel, Space::shared);

@@ -140,7 +140,7 @@ TEST(PipelinePlan, MergedLoopRunsAheadOfItself) {
 TEST(PipelinePlan, ABufferOfTheRoundIsReservedAndProved) {
   PipelineProblem problem = hopperGemm();
   problem.limits.sharedReserved += 65536;
-  problem.roundChannels = {{"result", 1}};
+  problem.roundChannels = {{"result", 1, 1}};
   std::string reason;
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   ASSERT_TRUE(plan) << reason;

@@ -1,5 +1,6 @@
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 
@@ -92,7 +93,21 @@ Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_
 
 namespace {
 
+/// Whether the accumulator is in tensor memory; then the multiply role does not hold it.
+bool isInTensorMemory(const GemmChoice &choice) {
+  return choice.plan.roles.size() > tensorEpilogue;
+}
+
+/// The accumulator in tensor memory.
+Layout tensorLayout(const GemmChoice &choice) {
+  return *sm::instruction::tensorAccumulator(choice.m * choice.clusterM, choice.n, choice.clusterM);
+}
+
+/// The accumulator in the registers in which the epilogue begins.
 Layout sumLayout(const Product &product, const GemmChoice &choice) {
+  if (isInTensorMemory(choice))
+    return sm::instruction::tensorRegisters(tensorLayout(choice),
+                                            choice.plan.roles[tensorEpilogue].groups);
   return accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
                            choice.clusterN, choice.plan.roles[1].groups,
                            product.lhs.hasPrologue && routeOf(product).pairsRows);
@@ -108,13 +123,24 @@ public:
 
   sm::KernelOp build() {
     makeKernel();
-    const RolePlan &load = choice.plan.roles[0], &math = choice.plan.roles[1];
     b.setInsertionPointToEnd(&kernel.getBlock());
-    auto loadRole = makeRole("load", load);
-    auto mathRole = makeRole("math", math);
-    tile::YieldOp::create(b, loc);
-    fillLoad(loadRole);
-    fillMath(mathRole);
+    auto yield = tile::YieldOp::create(b, loc);
+    b.setInsertionPoint(yield);
+    if (isInTensorMemory(choice)) {
+      // A warp reads the lanes of tensor memory that its number selects, so the epilogue's warps
+      // come first.
+      auto epilogue = makeRole("epilogue", choice.plan.roles[tensorEpilogue]);
+      auto load = makeRole("load", choice.plan.roles[tensorLoad]);
+      auto mma = makeRole("mma", choice.plan.roles[tensorMma]);
+      fillTensorEpilogue(epilogue);
+      fillLoad(load);
+      fillTensorMma(mma);
+    } else {
+      auto load = makeRole("load", choice.plan.roles[0]);
+      auto math = makeRole("math", choice.plan.roles[1]);
+      fillLoad(load);
+      fillMath(math);
+    }
     product.kernel->erase();
     return kernel;
   }
@@ -125,7 +151,9 @@ private:
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel, resultChannel; // the second only if the result is staged
+  sm::ChannelOp channel;
+  sm::ChannelOp resultChannel;      // only if the result is staged
+  sm::ChannelOp accumulatorChannel; // only if the accumulator is in tensor memory
   /// Maps the arguments and scalars of the old kernel to those of the new one.
   IRMapping scalars;
 
@@ -174,6 +202,15 @@ private:
     auto type = sm::ChannelType::get(
         b.getContext(), {bufferType(product.lhs, true), bufferType(product.rhs, false)});
     channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+    if (isInTensorMemory(choice)) {
+      auto sum = sm::BufferType::get(b.getContext(), {product.m, product.n},
+                                     cast<RankedTensorType>(product.dot.getType()).getElementType(),
+                                     sm::Space::tensor,
+                                     sm::LayoutAttr::get(b.getContext(), tensorLayout(choice)));
+      // The next point is multiplied during the epilogue of this one, if there is a next one.
+      accumulatorChannel = sm::ChannelOp::create(
+          b, loc, sm::ChannelType::get(b.getContext(), {sum}), choice.persistent ? 2 : 1);
+    }
     if (!choice.staged)
       return;
     std::string reason;
@@ -211,12 +248,57 @@ private:
     sm::PublishOp::create(b, loc, channel);
   }
 
+  /// The type of the accumulator in registers.
+  Type sumTile() {
+    auto sumType = cast<RankedTensorType>(product.dot.getType());
+    return sm::withLayout(RankedTensorType::get({product.m, product.n}, sumType.getElementType()),
+                          sumLayout(product, choice));
+  }
+
+  /// Builds the epilogue from the accumulator in registers.
+  void buildEpilogue(Value sum) {
+    Layout layout = layoutInDot(product, sumLayout(product, choice));
+    if (AffineMap transpose = matrixOfDot(product); !transpose.isIdentity())
+      sum = tile::ViewOp::create(b, product.dot.getLoc(),
+                                 sm::withLayout(product.dot.getType(), layout), sum, transpose);
+    Epilogue epilogue(product, layout);
+    epilogue.build(b, sum, scalars, resultChannel ? resultChannel.getResult() : Value());
+  }
+
+  /// Multiplies in tensor memory. The matrix unit frees the slots that it has read, and publishes
+  /// the accumulator.
+  void fillTensorMma(sm::RoleOp role) {
+    b.setInsertionPointToStart(&role.getBody().front());
+    auto sum = sm::AcquireOp::create(b, loc, accumulatorChannel);
+    auto loop = scf::ForOp::create(b, loc, constant(0), constant(product.iterations), constant(1));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      auto slot = sm::TakeOp::create(b, loc, channel);
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            loop.getInductionVar(), constant(0));
+      sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
+                        slot.getResult(1), Value(), sum.getResult(0), isFirst);
+      sm::FreeOp::create(b, loc, channel);
+    }
+    sm::PublishOp::create(b, loc, accumulatorChannel);
+  }
+
+  void fillTensorEpilogue(sm::RoleOp role) {
+    b.setInsertionPointToStart(&role.getBody().front());
+    auto full = sm::TakeOp::create(b, loc, accumulatorChannel);
+    Value sum =
+        sm::CopyOp::create(b, product.dot.getLoc(), sumTile(), sm::Engine::tmem, full.getResult(0),
+                           ValueRange(), Value(), ValueRange(), false, DenseI64ArrayAttr())
+            .getResult();
+    // The registers hold the accumulator, so the next product may overwrite it.
+    sm::FreeOp::create(b, loc, accumulatorChannel);
+    buildEpilogue(sum);
+  }
+
   void fillMath(sm::RoleOp role) {
     b.setInsertionPointToStart(&role.getBody().front());
-    Layout layout = sumLayout(product, choice);
-    auto sumType = cast<RankedTensorType>(product.dot.getType());
-    Type type = sm::withLayout(
-        RankedTensorType::get({product.m, product.n}, sumType.getElementType()), layout);
+    Type type = sumTile();
     Location dotLoc = product.dot.getLoc();
     bool lags = choice.plan.channels[0].lag != 0;
     std::optional<Prologue> prologue;
@@ -282,11 +364,7 @@ private:
     }
     if (lags)
       sm::FreeOp::create(b, loc, channel);
-    layout = layoutInDot(product, layout);
-    if (AffineMap transpose = matrixOfDot(product); !transpose.isIdentity())
-      sum = tile::ViewOp::create(b, dotLoc, sm::withLayout(sumType, layout), sum, transpose);
-    Epilogue epilogue(product, layout);
-    epilogue.build(b, sum, scalars, resultChannel ? resultChannel.getResult() : Value());
+    buildEpilogue(sum);
   }
 };
 
@@ -297,9 +375,11 @@ std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoic
   Epilogue epilogue(product, layout);
   if (epilogue.problem() || !choice.staged)
     return epilogue.problem();
-  Layout plain =
-      accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
-                        choice.clusterN, choice.plan.roles[1].groups, /*pairsRows=*/false);
+  Layout plain = sumLayout(product, choice);
+  if (!isInTensorMemory(choice))
+    plain =
+        accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
+                          choice.clusterN, choice.plan.roles[1].groups, /*pairsRows=*/false);
   if (!epilogue.staged() || !layout.sameAs(plain))
     return "the layout of its result differs from the accumulator's";
   return std::nullopt;

@@ -8,6 +8,11 @@ std::optional<Machine> machineOf(exec::TargetAttr target) {
   const exec::RatesAttr rates = target.getRates();
   if (!gpu || !matrix || !rates)
     return std::nullopt;
+  // See NvidiaRates.def: a chip with tensor memory that multiplies s8 more slowly than f16 does so
+  // with mma.sync.
+  llvm::StringSet<> warpTypes;
+  if (matrix.getUnit() == exec::MatrixUnit::tcgen05 && rates.getS8() < rates.getF16())
+    warpTypes.insert("s8");
   return Machine{.chip = target.chipName().str(),
                  .processors = target.getUnits(),
                  .limits = {.sharedBytes = gpu.getSharedBytes(),
@@ -23,6 +28,7 @@ std::optional<Machine> machineOf(exec::TargetAttr target) {
                               {"f8", rates.getF8()},
                               {"s8", rates.getS8()},
                               {"f4", rates.getF4()}},
+                 .warpTypes = warpTypes,
                  .matrixLatency = rates.getMatrixLatency(),
                  .copyLatency = rates.getCopyLatency(),
                  .sharedBytesPerCycle = rates.getSharedBytesPerCycle(),

@@ -17,9 +17,16 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
     return kernel.refuse(
         op, "has slots that are full at the start, which the GPU target does not support yet");
   for (sm::BufferType buffer : op.getType().getBuffers()) {
-    if (buffer.getSpace() != sm::Space::shared)
-      return kernel.refuse(
-          op, concat("has a buffer in tensor memory, which ", kernel.chip.name, " does not have"));
+    if (buffer.getSpace() == sm::Space::tensor) {
+      if (kernel.chip.matrix != MatrixUnit::tcgen05 || op.getType().getBuffers().size() != 1 ||
+          kernel.op.getBody().getOps<sm::RoleOp>().empty())
+        return kernel.refuse(op, concat("has a buffer in tensor memory, which must be alone in a "
+                                        "channel of roles, on a chip with tensor memory, got ",
+                                        kernel.chip.name));
+      state.tensorColumns = buffer.getLayout().getValue().extent(sm::Axis::tmemColumn);
+      state.isReadByThreads = true;
+      continue;
+    }
     state.offsets.push_back(state.slotBytes);
     // The swizzle pattern repeats every 1024 bytes.
     state.copyBytes += buffer.getBytes();
@@ -39,7 +46,11 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
                      return isa<sm::AcquireOp>(user) &&
                             user->getParentOfType<sm::RoleOp>() == state.drainers.front();
                    });
-  state.slots = kernel.shared.allocate(state.depth * state.slotBytes, 1024, op);
+  state.isReadByTensorProducts = isReadByTensorProducts(op.getResult());
+  if (state.tensorColumns)
+    state.firstColumn = all.tcgen05.allocate(state.depth * state.tensorColumns, op);
+  else
+    state.slots = kernel.shared.allocate(state.depth * state.slotBytes, 1024, op);
   state.isOwn = kernel.op.getBody().getOps<sm::RoleOp>().empty();
   // Accumulators and fragments are planned to use all registers; without this attribute, ptxas
   // would prefer more CTAs per multiprocessor.
@@ -61,11 +72,13 @@ void ChannelsLowering::initialize() {
     if (state.isOwn || state.isResult)
       continue;
     // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
-    // every CTA of the cluster.
+    // every CTA of the cluster; for products in tensor memory, the unit does.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
-      arrivals += state.isReadByThreads ? int64_t(role.getWarps())
-                                        : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
+      arrivals += state.isReadByTensorProducts ? 1
+                  : state.isReadByThreads
+                      ? int64_t(role.getWarps())
+                      : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] :
            {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * kernel.clusterSize()}})
@@ -76,8 +89,10 @@ void ChannelsLowering::initialize() {
   b.make<NVVM::FenceMbarrierInitOp>();
   b.branch(after);
   b.moveTo(after);
+  all.tcgen05.initialize();
   // No thread of any CTA may arrive at a barrier before it is initialized.
   waitForAll();
+  all.tcgen05.useAllocation();
 }
 
 void ChannelsLowering::waitForAll() {
@@ -129,9 +144,15 @@ void ChannelsLowering::waitBarrier(Value barrier, Value phase, bool isRemote) {
 }
 
 void ChannelsLowering::giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot) {
+  Value barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
+  if (state.tensorColumns) {
+    kernel.buffers[results.front()] = {
+        b.add(all.tcgen05.address(state.firstColumn), b.mul(slot, b.i32(state.tensorColumns))),
+        barrier};
+    return;
+  }
   Value base = b.add(sharedAddress(b, kernel.shared.address(state.slots)),
                      b.mul(slot, b.i32(state.slotBytes)));
-  Value barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
   for (auto [index, result] : enumerate(results))
     kernel.buffers[result] = {b.add(base, b.i32(state.offsets[index])), barrier};
 }
@@ -150,6 +171,12 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
   }
   waitBarrier(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase),
               kernel.clusterSize() > 1);
+  if (state.tensorColumns) {
+    all.tcgen05.fenceAfterSync();
+    acquired[op.getChannel()].push_back(barrierOf(state, slot, false));
+    giveBuffers(op->getResults(), state, slot);
+    return advance(cursor, state.depth);
+  }
   // Expect the bytes that all CTAs copy into this CTA's slot.
   b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
              {barrierOf(state, slot, false), b.i32(state.copyBytes)});
@@ -162,6 +189,13 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     return publishOwn(state);
   else if (state.isResult)
     return all.stores.publish();
+  else if (state.tensorColumns) {
+    std::deque<Value> &barriers = acquired[op.getChannel()];
+    if (barriers.empty())
+      return kernel.refuse(op, "publishes a slot that was not acquired");
+    all.tcgen05.commit(barriers.front());
+    return barriers.pop_front();
+  }
   // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     kernel.refuse(op, "must be in a role");
@@ -175,6 +209,8 @@ void ChannelsLowering::take(sm::TakeOp op) {
   Value slot = b.load(b.i32Type, cursor.slot);
   if (!state.isResult)
     waitBarrier(barrierOf(state, slot, false), b.load(b.i32Type, cursor.phase), false);
+  if (state.tensorColumns)
+    all.tcgen05.fenceAfterSync();
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
   if (!state.isResult)
@@ -189,18 +225,33 @@ void ChannelsLowering::free(sm::FreeOp op) {
   std::deque<int64_t> &held = taken[op.getChannel()];
   if (held.empty())
     return kernel.refuse(op, "frees a slot that was not taken");
-  // Products that were issued after the slot's last reader may still be in flight.
-  all.wgmma.waitProducts(held.front());
-  held.pop_front();
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
   ChannelState &state = channels[op.getChannel()];
+  // Products that were issued after the slot's last reader may still be in flight.
+  if (!state.isReadByTensorProducts && !state.tensorColumns)
+    all.wgmma.waitProducts(held.front());
+  held.pop_front();
+  if (state.isReadByTensorProducts) {
+    // The barrier of the slot that the role takes in the same block; its empty one follows the full
+    // ones.
+    mlir::Operation *take = op->getPrevNode();
+    while (take && !(isa<sm::TakeOp>(take) && take->getOperand(0) == op.getChannel()))
+      take = take->getPrevNode();
+    if (!take)
+      return kernel.refuse(op, "must follow the products that read the slot, in the same block");
+    return all.tcgen05.commit(
+        b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.depth * 8)));
+  }
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
   Value barrier = barrierOf(state, b.load(b.i32Type, cursor.slot), true);
   advance(cursor, state.depth);
   // One thread of each warpgroup (or warp) arrives per CTA of the cluster; a warp barrier ensures
   // that all threads of the warp have read. The copy engine will write the slot through the async
   // proxy, so a proxy fence is needed.
   if (state.isReadByThreads) {
-    b.fenceAsyncProxy();
+    if (state.tensorColumns)
+      all.tcgen05.fenceBeforeSync();
+    else
+      b.fenceAsyncProxy();
     b.make<NVVM::SyncWarpOp>(b.i32(-1));
   }
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;
@@ -239,6 +290,7 @@ void ChannelsLowering::countProducts(sm::MmaOp mma, int64_t count) {
 void ChannelsLowering::beginRole() {
   cursors.clear();
   taken.clear();
+  acquired.clear();
 }
 
 bool ChannelsLowering::holdsSlots() const {

@@ -62,6 +62,10 @@ private:
     bool isResult = false;
     /// Whether threads read the slots themselves, so that each warp arrives at the empty barrier.
     bool isReadByThreads = false;
+    /// Whether products in tensor memory read the slots, so that the matrix unit arrives.
+    bool isReadByTensorProducts = false;
+    /// Columns of a slot in tensor memory, and the first of all slots; 0 in shared memory.
+    int64_t tensorColumns = 0, firstColumn = 0;
     SharedMemory::Buffer slots, barriers;
   };
   /// The next slot and the parity of its phase, as per-thread variables.
@@ -86,6 +90,9 @@ private:
   /// For each slot that the current role holds, the number of products issued after the slot's last
   /// reader.
   llvm::MapVector<Value, std::deque<int64_t>> taken;
+  /// The full barriers of slots in tensor memory that the current role has acquired and not
+  /// published.
+  llvm::MapVector<Value, std::deque<Value>> acquired;
 };
 
 } // namespace tilewright::nvptx

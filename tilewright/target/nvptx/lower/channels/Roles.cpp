@@ -2,22 +2,46 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
 
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
+/// Whether one thread runs the role and all others skip it: it only copies, or multiplies in tensor
+/// memory. A single thread issues these.
+static bool isOfOneThread(sm::RoleOp role) {
+  return !role.getBody()
+              .walk([](mlir::Operation *op) {
+                bool isOfAll = isa<tile::LoadOp, tile::StoreOp>(op);
+                if (auto mma = dyn_cast<sm::MmaOp>(op))
+                  isOfAll = mma.getAtom() != sm::Atom::tcgen05;
+                if (auto take = dyn_cast<sm::TakeOp>(op))
+                  isOfAll = !isReadByTensorProducts(take.getChannel());
+                return isOfAll ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 void RolesLowering::role(sm::RoleOp role) {
   const auto warps = int64_t(role.getWarps());
-  if (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0)
+  if (changesRegisters && (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0))
     return kernel.refuse(role,
                          concat("must consist of whole warpgroups of ", groupWarps, " warps, got ",
                                 warps, " warps, the first of which is warp ", kernel.firstWarp));
   Block *inside = b.newBlock(), *after = b.newBlock();
   Value whole = kernel.thread;
   const int64_t first = kernel.firstWarp * Chip::warpSize, threads = warps * Chip::warpSize;
+  const bool ofOneThread = isOfOneThread(role);
   Value isHere = first == 0 ? b.unsignedLess(whole, b.i32(threads))
                             : b.unsignedLess(b.sub(whole, b.i32(first)), b.i32(threads));
+  // ptxas keeps the operands of copies and products in uniform registers if it knows that a whole
+  // warp takes the branch (a shuffle makes the warp's number uniform) and that one thread remains.
+  if (ofOneThread && warps == 1) {
+    Value warp =
+        kernel.once([&]() -> Value { return shuffleFrom(b, b.lshr(whole, b.i32(5)), b.i32(0)); });
+    isHere = b.equal(warp, b.i32(kernel.firstWarp));
+  }
   b.branchIf(isHere, inside, after);
   b.moveTo(inside);
   if (changesRegisters)
@@ -33,21 +57,17 @@ void RolesLowering::role(sm::RoleOp role) {
   all.memory.forgetThread();
   all.channels.beginRole();
   all.registerOperand.deferPrologues(role);
-  // A single thread issues all copies, so in a role that only copies, all other threads skip the
-  // body.
-  bool onlyCopies = !role.getBody()
-                         .walk([](mlir::Operation *op) {
-                           return isa<sm::MmaOp, sm::TakeOp, tile::LoadOp, tile::StoreOp>(op)
-                                      ? mlir::WalkResult::interrupt()
-                                      : mlir::WalkResult::advance();
-                         })
-                         .wasInterrupted();
-  if (onlyCopies) {
+  if (ofOneThread) {
     Block *one = b.newBlock();
-    b.branchIf(b.equal(kernel.thread, b.i32(0)), one, after);
+    Value isOne = warps == 1
+                      ? b.make<NVVM::ElectSyncOp>(b.i1Type, /*membermask=*/Value()).getResult()
+                      : b.equal(kernel.thread, b.i32(0));
+    b.branchIf(isOne, one, after);
     b.moveTo(one);
   }
+  all.tcgen05.beginRole(role);
   rounds(role);
+  all.tcgen05.endRole(role);
   // The CTA must not exit, which frees its shared memory, before the last store has read it.
   if (all.channels.stagesResult(role))
     all.stores.waitForStores(0);
@@ -100,8 +120,12 @@ void RolesLowering::plan(const KernelInfo &info) {
   launchRegisters = std::min<int64_t>(Chip::registersPerMultiprocessor / info.threads / 8 * 8,
                                       Chip::registersPerThread / 8 * 8);
   int64_t total = 0;
+  // Only whole warpgroups can pass registers to each other. With tensor memory, roles may be
+  // smaller and then keep what they start with.
   changesRegisters =
-      kernel.chip.matrix == MatrixUnit::wgmma || kernel.chip.matrix == MatrixUnit::tcgen05;
+      kernel.chip.matrix == MatrixUnit::wgmma ||
+      (kernel.chip.matrix == MatrixUnit::tcgen05 &&
+       all_of(roles, [](sm::RoleOp role) { return int64_t(role.getWarps()) % groupWarps == 0; }));
   for (sm::RoleOp role : roles)
     total += int64_t(role.getWarps()) * Chip::warpSize * int64_t(role.getRegisters());
   if (changesRegisters && total > launchRegisters * info.threads)

@@ -14,22 +14,6 @@ using sm::Axis;
 
 using namespace wgmma;
 
-/// Whether every copy to the slots that `buffer` is taken from rounds to tf32. The instruction
-/// itself ignores the low bits of a word, so without the copy's rounding it would truncate.
-static bool isRoundedToTf32(Value buffer) {
-  auto take = buffer.getDefiningOp<sm::TakeOp>();
-  if (!take)
-    return false;
-  const unsigned number = cast<mlir::OpResult>(buffer).getResultNumber();
-  return all_of(take.getChannel().getUsers(), [&](mlir::Operation *user) {
-    auto acquire = dyn_cast<sm::AcquireOp>(user);
-    return !acquire || all_of(acquire.getResult(number).getUsers(), [](mlir::Operation *writer) {
-      auto copy = dyn_cast<sm::CopyOp>(writer);
-      return copy && copy.getTf32();
-    });
-  });
-}
-
 void WgmmaLowering::mma(sm::MmaOp mma) {
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());

@@ -65,6 +65,20 @@ std::string instruction(const Kind &kind, int64_t columns, int64_t block, std::s
   return text + ";\n";
 }
 
+bool isRoundedToTf32(Value buffer) {
+  auto take = buffer.getDefiningOp<sm::TakeOp>();
+  if (!take)
+    return false;
+  const unsigned number = cast<mlir::OpResult>(buffer).getResultNumber();
+  return all_of(take.getChannel().getUsers(), [&](mlir::Operation *user) {
+    auto acquire = dyn_cast<sm::AcquireOp>(user);
+    return !acquire || all_of(acquire.getResult(number).getUsers(), [](mlir::Operation *writer) {
+      auto copy = dyn_cast<sm::CopyOp>(writer);
+      return copy && copy.getTf32();
+    });
+  });
+}
+
 Value descriptor(ThreadBuilder &b, Value address, const OperandWalk &walk) {
   Value start = b.lshr(address, b.i32(4));
   return b.bitOr(b.bitAnd(start, b.i32(0x3FFF)), b.i32(walk.lead << 16));

@@ -39,6 +39,10 @@ std::optional<Kind> kindOf(Type element, Type sum);
 std::string instruction(const Kind &kind, int64_t columns, int64_t block, std::string_view left,
                         bool accumulates, std::string_view order);
 
+/// Whether every copy to the slots that `buffer` is taken from rounds to tf32. The instruction
+/// itself ignores the low bits of a word, so without the copy's rounding it would truncate.
+bool isRoundedToTf32(Value buffer);
+
 /// The low word of a buffer's matrix descriptor.
 Value descriptor(ThreadBuilder &b, Value address, const OperandWalk &walk);
 

@@ -1,0 +1,280 @@
+// Tensor memory and the matrix instructions that accumulate in it (tcgen05).
+#include "tilewright/target/nvptx/lower/matrix/Tcgen05.h"
+
+#include "tilewright/dialect/sm/InstructionLayouts.h"
+#include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/lower/KernelLowering.h"
+#include "tilewright/target/nvptx/lower/matrix/WgmmaInstruction.h"
+
+using namespace llvm;
+
+namespace tilewright::nvptx {
+
+using sm::Axis;
+
+/// The address space of tensor memory.
+constexpr unsigned tensorSpace = 6;
+/// An address is a lane in the upper 16 bits and a column in the lower.
+constexpr int64_t laneStep = int64_t(1) << 16;
+constexpr auto group = NVVM::CTAGroupKind::CTA_1;
+
+bool isReadByTensorProducts(Value channel) {
+  return any_of(channel.getUsers(), [](mlir::Operation *user) {
+    return isa<sm::TakeOp>(user) && any_of(user->getUsers(), [](mlir::Operation *reader) {
+             auto mma = dyn_cast<sm::MmaOp>(reader);
+             return mma && mma.getAtom() == sm::Atom::tcgen05;
+           });
+  });
+}
+
+// --- The allocation ---
+
+int64_t Tcgen05Lowering::allocate(int64_t wanted, sm::ChannelOp channel) {
+  User user{{}, wanted};
+  raw_string_ostream(user.name) << "'" << channel->getName() << "' at " << channel->getLoc();
+  users.push_back(std::move(user));
+  const int64_t first = columns;
+  columns += wanted;
+  return first;
+}
+
+int64_t Tcgen05Lowering::allocatedColumns() const {
+  return std::max<int64_t>(32, int64_t(PowerOf2Ceil(uint64_t(columns))));
+}
+
+Status Tcgen05Lowering::check() const {
+  const int64_t capacity = kernel.chip.rates ? kernel.chip.rates->tensorColumns : 0;
+  if (columns == 0 || allocatedColumns() <= capacity)
+    return {};
+  std::vector<User> largest = users;
+  llvm::sort(largest, [](const User &a, const User &c) { return a.columns > c.columns; });
+  std::string names;
+  for (size_t i = 0; i < largest.size() && i < 3; ++i)
+    names += concat(i ? ", " : "", largest[i].name, " has ", largest[i].columns);
+  return Status(Error::gpuBudget,
+                concat("needs ", allocatedColumns(), " columns of tensor memory, but ",
+                       kernel.chip.name, " has ", capacity, ": ", names,
+                       "; use smaller tiles or fewer slots"));
+}
+
+void Tcgen05Lowering::initialize() {
+  if (columns == 0)
+    return;
+  place = kernel.shared.allocate(4, 4, kernel.op);
+  // A whole warp allocates; not the first, one thread of which initializes the mbarriers.
+  Block *allocate = b.newBlock(), *after = b.newBlock();
+  b.branchIf(b.equal(b.lshr(kernel.thread, b.i32(5)), b.i32(1)), allocate, after);
+  b.moveTo(allocate);
+  b.make<NVVM::Tcgen05AllocOp>(kernel.shared.address(place), b.i32(allocatedColumns()), group);
+  // Another CTA of the multiprocessor may allocate next.
+  b.make<NVVM::Tcgen05RelinquishAllocPermitOp>(group);
+  b.branch(after);
+  b.moveTo(after);
+  fenceBeforeSync();
+}
+
+void Tcgen05Lowering::useAllocation() {
+  if (columns != 0)
+    fenceAfterSync();
+}
+
+/// Whether the role takes or acquires a slot in tensor memory, or only takes.
+static bool usesTensorMemory(sm::RoleOp role, bool onlyTakes) {
+  return role.getBody()
+      .walk([&](mlir::Operation *op) {
+        const bool isSlot = isa<sm::TakeOp>(op) || (!onlyTakes && isa<sm::AcquireOp>(op));
+        return isSlot && any_of(op->getResultTypes(),
+                                [](Type type) {
+                                  return cast<sm::BufferType>(type).getSpace() == sm::Space::tensor;
+                                })
+                   ? mlir::WalkResult::interrupt()
+                   : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void Tcgen05Lowering::beginRole(sm::RoleOp role) {
+  base = nullptr;
+  if (columns != 0 && usesTensorMemory(role, /*onlyTakes=*/false))
+    base = b.load(b.i32Type, kernel.shared.address(place));
+}
+
+void Tcgen05Lowering::endRole(sm::RoleOp role) {
+  if (columns == 0 || !usesTensorMemory(role, /*onlyTakes=*/true))
+    return;
+  // All products are complete, because the role has waited for them. Its warps have read them.
+  fenceBeforeSync();
+  kernel.barrier();
+  fenceAfterSync();
+  Block *release = b.newBlock(), *after = b.newBlock();
+  b.branchIf(b.unsignedLess(kernel.thread, b.i32(Chip::warpSize)), release, after);
+  b.moveTo(release);
+  b.make<NVVM::Tcgen05DeallocOp>(b.sharedPointer(base, tensorSpace), b.i32(allocatedColumns()),
+                                 group);
+  b.branch(after);
+  b.moveTo(after);
+}
+
+Value Tcgen05Lowering::address(int64_t column) { return b.add(base, b.i32(column)); }
+
+// --- Order ---
+
+void Tcgen05Lowering::commit(Value barrier) {
+  b.make<NVVM::Tcgen05CommitOp>(b.sharedPointer(barrier), /*multicastMask=*/Value(), group);
+}
+
+void Tcgen05Lowering::fenceAfterSync() {
+  b.make<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+}
+
+void Tcgen05Lowering::fenceBeforeSync() {
+  b.make<NVVM::Tcgen05FenceOp>(NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+}
+
+// --- Products ---
+
+namespace {
+
+/// A kind of tcgen05.mma, and what the instruction descriptor says about its types.
+struct TensorKind {
+  NVVM::Tcgen05MMAKind kind;
+  int64_t depth; // K of an instruction
+  int64_t left, right, sum;
+  bool hasOrder; // reads operands of either order from lines of 128 bytes
+};
+
+/// The number of a float of 8 bits in descriptors.
+std::optional<int64_t> f8Number(Type type) {
+  if (isa<mlir::Float8E4M3FNType>(type))
+    return 0;
+  return isa<mlir::Float8E5M2Type>(type) ? std::optional<int64_t>(1) : std::nullopt;
+}
+
+std::optional<TensorKind> tensorKindOf(Type left, Type right, Type sum) {
+  using Kind = NVVM::Tcgen05MMAKind;
+  if (sum.isInteger(32) && left.isInteger(8) && right.isInteger(8))
+    return TensorKind{Kind::I8, 32, 1, 1, 2, false};
+  if (!sum.isF32())
+    return std::nullopt;
+  if (std::optional<int64_t> a = f8Number(left), c = f8Number(right); a && c)
+    return TensorKind{Kind::F8F6F4, 32, *a, *c, 1, false};
+  if (left != right)
+    return std::nullopt;
+  if (left.isF16() || left.isBF16())
+    return TensorKind{Kind::F16, 16, left.isBF16(), left.isBF16(), 1, true};
+  if (left.isF32())
+    return TensorKind{Kind::TF32, 8, 2, 2, 1, false};
+  return std::nullopt;
+}
+
+/// The upper half of an operand's descriptor: 1024 bytes between groups of eight rows (or steps of
+/// K), the version of tcgen05, and the swizzle of 128 bytes.
+constexpr int64_t upperDescriptor = (1024 >> 4) | 1 << 14 | int64_t(2) << 29;
+
+} // namespace
+
+void Tcgen05Lowering::mma(sm::MmaOp mma) {
+  auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
+       rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
+  sm::BufferType sum = mma.getInto().getType();
+  if (kernel.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs ||
+      sum.getSpace() != sm::Space::tensor)
+    return kernel.refuse(mma, concat("must have operands in buffers and an accumulator in tensor "
+                                     "memory, on a chip with tcgen05, got ",
+                                     kernel.chip.name));
+  std::optional<TensorKind> kind =
+      tensorKindOf(lhs.getElementType(), rhs.getElementType(), sum.getElementType());
+  std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
+  if (!kind)
+    return kernel.refuse(mma, "multiplies types that tcgen05 does not support");
+  if (lhs.getElementType().isF32() &&
+      !(wgmma::isRoundedToTf32(mma.getLhs()) && wgmma::isRoundedToTf32(mma.getRhs())))
+    return kernel.refuse(mma, "multiplies f32 that no copy has rounded to tf32");
+  if (!a || !c || (!kind->hasOrder && (!a->kInner || !c->kInner)))
+    return kernel.refuse(mma, concat("has operands that tcgen05 does not support: ",
+                                     lhs.getLayout().getValue().str(), " and ",
+                                     rhs.getLayout().getValue().str()));
+  const sm::Layout &layout = sum.getLayout().getValue();
+  const int64_t rows = layout.cover(0), columns = layout.cover(1);
+  const auto depth = int64_t(alignTo(uint64_t(lhs.getShape()[1]), uint64_t(kind->depth)));
+  std::optional<sm::Layout> expected = sm::instruction::tensorAccumulator(rows, columns, 1);
+  if (!expected || !expected->sameAs(layout) || columns % (rows == 64 ? 8 : 16) != 0 ||
+      columns > 256 || depth > lhs.getLayout().getValue().cover(1) ||
+      lhs.getLayout().getValue().cover(0) != rows || rhs.getLayout().getValue().cover(1) != columns)
+    return kernel.refuse(
+        mma, concat("has an accumulator that tcgen05 does not support: ", layout.str()));
+
+  const int64_t descriptor = kind->sum << 4 | kind->left << 7 | kind->right << 10 |
+                             int64_t(!a->kInner) << 15 | int64_t(!c->kInner) << 16 |
+                             columns >> 3 << 17 | rows >> 4 << 24;
+  Value left = wgmma::descriptor(b, kernel.buffers[mma.getLhs()].address, *a);
+  Value right = wgmma::descriptor(b, kernel.buffers[mma.getRhs()].address, *c);
+  auto whole = [&](Value low, int64_t steps) {
+    return b.bitOr(b.zext(b.add(low, b.i32(steps)), b.i64Type), b.i64(upperDescriptor << 32));
+  };
+  Value into = b.sharedPointer(kernel.buffers[mma.getInto()].address, tensorSpace);
+  Value accumulates = b.truth(true);
+  if (mma.getZero())
+    accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
+  for (int64_t step = 0; step < depth / kind->depth; ++step)
+    b.make<NVVM::Tcgen05MMAOp>(kind->kind, group, NVVM::Tcgen05MMACollectorOp::DISCARD,
+                               /*aShift=*/false, into, whole(left, a->step * step),
+                               whole(right, c->step * step), b.i32(descriptor),
+                               step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
+                               /*disableOutputLane=*/Value());
+}
+
+// --- Reading ---
+
+void Tcgen05Lowering::load(sm::CopyOp copy) {
+  auto buffer = dyn_cast<sm::BufferType>(copy.getSource().getType());
+  if (!buffer || buffer.getSpace() != sm::Space::tensor || !copy.getResult() ||
+      !copy.getSourceOffsets().empty() || !kernel.currentRole ||
+      buffer.getElementType().getIntOrFloatBitWidth() != 32 || kernel.firstWarp % groupWarps != 0)
+    return kernel.refuse(copy,
+                         "must read a whole accumulator of 32-bit elements from tensor memory "
+                         "in a role whose first warp is the first of a warpgroup");
+  const sm::Layout &memory = buffer.getLayout().getValue();
+  const sm::Layout &layout = sm::layoutOf(copy.getResult().getType()).getValue();
+  const int64_t groups = kernel.warpCount() / groupWarps;
+  if (!sm::instruction::tensorRegisters(memory, groups).sameAs(layout))
+    return kernel.refuse(copy, concat("reads ", memory.str(), " into ", layout.str(),
+                                      ", which is not the layout of 16x256b loads"));
+  const int64_t columns = memory.extent(Axis::tmemColumn);
+  // Rows of 16 lanes: a warpgroup has two in each quarter, or one if another group has the other,
+  // or if the accumulator has only one.
+  const int64_t halves = groups == 1 && memory.isDense(Axis::tmemLane) ? 2 : 1;
+  Value warp = kernel.axis(Axis::warp);
+  Value first = b.add(kernel.buffers[copy.getSource()].address,
+                      b.mul(b.bitAnd(warp, b.i32(3)), b.i32(32 * laneStep)));
+  if (groups == 2)
+    first = b.add(first, b.mul(b.lshr(warp, b.i32(2)), b.i32(16 * laneStep)));
+  SmallVector<Value> words;
+  for (int64_t half = 0; half < halves; ++half)
+    for (int64_t column = 0; column < columns;) {
+      // An instruction reads a power of two of times eight columns, at most 256.
+      const auto count = int64_t(bit_floor(uint64_t(columns - column) / 8));
+      Value at = b.add(first, b.i32(half * 16 * laneStep + column));
+      Type type = b.vectorOf(b.i32Type, unsigned(4 * count));
+      Value loaded =
+          b.make<NVVM::Tcgen05LdOp>(type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_16X256B,
+                                    b.sharedPointer(at, tensorSpace), /*offset=*/Value());
+      for (int64_t i = 0; i < 4 * count; ++i)
+        words.push_back(b.extractElement(loaded, unsigned(i)));
+      column += 8 * count;
+    }
+  // Make the registers operands of the wait, so that no instruction reads them before it.
+  std::string constraints;
+  SmallVector<Type> types(words.size(), b.i32Type);
+  for (size_t i = 0; i < words.size(); ++i)
+    constraints += i ? ",=r" : "=r";
+  for (size_t i = 0; i < words.size(); ++i)
+    constraints += concat(",", i);
+  Value waited = b.assembly(b.structOf(types), "tcgen05.wait::ld.sync.aligned;",
+                            constraints + ",~{memory}", words);
+  Tile &tile = kernel.tiles[copy.getResult()];
+  for (unsigned i = 0; i < words.size(); ++i)
+    tile.push_back({b.bitcast(b.extractValue(waited, i), b.computeType(buffer.getElementType()))});
+}
+
+} // namespace tilewright::nvptx

@@ -1,0 +1,62 @@
+// Matrix instructions that accumulate in tensor memory (tcgen05).
+#ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_TCGEN05_H
+#define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_TCGEN05_H
+
+#include "tilewright/target/nvptx/lower/OpGroup.h"
+#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright::nvptx {
+
+/// Allocates tensor memory, multiplies into it, and reads it. Operands are given by descriptors.
+/// One thread issues the products; the unit signals their completion at mbarriers.
+class Tcgen05Lowering : public OpGroup {
+public:
+  explicit Tcgen05Lowering(KernelLowering &all) : OpGroup(all) {}
+
+  /// Allocates columns for the slots of a channel; returns the first.
+  int64_t allocate(int64_t columns, sm::ChannelOp channel);
+  /// Fails with E4058 if the chip has fewer columns; the message names the largest users.
+  Status check() const;
+  /// Emits the allocation, by one warp, and the end of it. Between them, all threads must meet.
+  void initialize();
+  void useAllocation();
+  /// Begins a role: reads the address of the allocation if the role uses it.
+  void beginRole(sm::RoleOp role);
+  /// Ends a role: if it reads tensor memory, which is the last use of it, ends the allocation.
+  void endRole(sm::RoleOp role);
+
+  /// The address of a column: an i32.
+  Value address(int64_t column);
+  void mma(sm::MmaOp mma);
+  /// Reads an accumulator into registers.
+  void load(sm::CopyOp copy);
+  /// Lets the unit arrive at the mbarrier when all products issued so far are complete.
+  void commit(Value barrier);
+  /// Orders accesses to tensor memory after, or before, a synchronization of threads.
+  void fenceAfterSync();
+  void fenceBeforeSync();
+
+private:
+  /// The columns of an allocation: a power of two from 32.
+  int64_t allocatedColumns() const;
+
+  struct User {
+    std::string name;
+    int64_t columns;
+  };
+  std::vector<User> users;
+  int64_t columns = 0; // of all users
+  SharedMemory::Buffer place;
+  Value base; // in the current role
+};
+
+/// Whether the matrix unit itself frees the slots of the channel, because products accumulate in
+/// tensor memory.
+bool isReadByTensorProducts(Value channel);
+
+} // namespace tilewright::nvptx
+
+#endif // TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_TCGEN05_H
