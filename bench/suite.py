@@ -49,6 +49,24 @@ for m in (1, 8, 128):
         _matmul(kind, m, 4096, 4096)
 
 
+def _scaled_matmul(name, element, scale, block, size=1024):
+    """Both operands with their scales, as lax.scaled_dot takes them; jaxlib computes its decomposition."""
+    def make():
+        def scales(seed):
+            numbers = normal(size, size // block, seed=seed)
+            return (jnp.exp2(jnp.round(numbers)) if scale is jnp.float8_e8m0fnu else jnp.abs(numbers) + 0.1).astype(scale)
+
+        def product(a, b, lhs_scale, rhs_scale):
+            return jax.lax.scaled_dot(a, b, lhs_scale=lhs_scale, rhs_scale=rhs_scale, dimension_numbers=(((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
+
+        return product, (normal(size, size, dtype=element), normal(size, size, dtype=element, seed=1), scales(2), scales(3))
+    program(f"{name}_{size}x{size}x{size}", "matmul")(make)
+
+
+_scaled_matmul("mxfp8", jnp.float8_e4m3fn, jnp.float8_e8m0fnu, 32)
+_scaled_matmul("nvfp4", jnp.float4_e2m1fn, jnp.float8_e4m3fn, 16)
+
+
 def fusion(name, function, *arguments):
     program(name, "fusion")(lambda: (function, tuple(a() for a in arguments)))
 

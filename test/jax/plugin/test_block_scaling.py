@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import block_scaled_cases as cases
+import block_scaled_training as training
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -184,3 +185,12 @@ def test_f32_dequantisation_of_nvfp4_is_multiplied_exactly():
 
     error = np.abs(np.asarray(dequantised(*map(jnp.asarray, arrays))).astype(np.float64) - product)
     assert (error <= 161 * 2.0**-24 * magnitude).all()
+
+
+@pytest.mark.parametrize("mode, each, mean", [("mxfp8", 0.04, 0.015), ("nvfp4", 0.15, 0.08)])
+def test_training_follows_bf16(mode, each, mean):
+    """50 steps of a small GPT: the loss of each step, and the mean of all, relative to bf16's. Measured: 1.7 % and 0.5 %; 8.0 % and 4.2 %."""
+    expected, losses = training.losses("bf16", 50), training.losses(mode, 50)
+    off = np.abs(losses - expected) / expected
+    assert expected[-1] < 0.25 * expected[0]
+    assert off.max() <= each and off.mean() <= mean, f"{off.max():.3f} at most, {off.mean():.3f} in the mean"
