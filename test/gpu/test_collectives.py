@@ -85,6 +85,26 @@ def test_kernels_of_our_own_agree_with_jaxlib(count):
 
 
 @pytest.mark.parametrize("count", [2, 8])
+def test_small_collectives_by_kernels_of_our_own_agree_with_jaxlib(count, tmp_path):
+    # NCCL makes its communicators, and executes none of these: all are small.
+    log = tmp_path / "nccl.json"
+    ours = start("tilewright", count, TILEWRIGHT_RUNTIME_NCCL_LIBRARY="priced", TILEWRIGHT_VGPU_NCCL_LOG=str(log))
+    assert_same(results_of(ours), results_of(start("cpu", count)))
+    called = {each["call"] for each in map(json.loads, log.read_text().splitlines())}
+    assert "ncclCommSplit" in called and "ncclAllReduce" not in called
+
+
+def test_ragged_rows_go_through_nccl_beside_kernels_of_our_own(tmp_path):
+    log = tmp_path / "nccl.json"
+    process = start("tilewright", 2, script=ROOT / "test/gpu/ragged_exchange.py", TILEWRIGHT_RUNTIME_NCCL_LIBRARY="priced", TILEWRIGHT_VGPU_NCCL_LOG=str(log))
+    out, error = process.communicate(timeout=600)
+    assert process.returncode == 0, error[-4000:]
+    assert out == "22 results agree with numpy\n"
+    called = {each["call"] for each in map(json.loads, log.read_text().splitlines())}
+    assert "ncclSend" in called and "ncclAlltoAll" not in called, "the offsets are exchanged by our kernels, the rows by NCCL"
+
+
+@pytest.mark.parametrize("count", [2, 8])
 def test_one_process_agrees_with_jaxlib(count):
     ours, theirs = start("tilewright", count), start("cpu", count)
     assert_same(results_of(ours), results_of(theirs))

@@ -1,6 +1,8 @@
 #include "tilewright/driver/CollectiveKernels.h"
 
 #include "tilewright/driver/Compile.h"
+#include "tilewright/predict/Forms.h"
+#include "tilewright/support/TargetName.h"
 #include "tilewright/target/AllTargets.h"
 #include "tilewright/target/Target.h"
 #include "tilewright/transform/tile/collectives/BuildCollective.h"
@@ -8,6 +10,8 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+
+#include <mutex>
 
 using namespace mlir;
 
@@ -35,6 +39,20 @@ Result<CollectiveCode> compileCollectiveKernel(const numerics::CollectiveKernel 
   const auto *text = reinterpret_cast<const char *>(code.objects.front().data());
   return CollectiveCode{std::string(text, code.objects.front().size()),
                         launch.symbol.empty() ? wanted.name : launch.symbol, *launch.gpu};
+}
+
+std::function<bool(numerics::CollectiveKind, double, int64_t)>
+choiceOfOwnKernels(const Options &options) {
+  struct State {
+    std::once_flag once;
+    std::optional<predict::FormChoice> choice;
+  };
+  return [&options, state = std::make_shared<State>()](numerics::CollectiveKind kind, double bytes,
+                                                       int64_t members) {
+    std::call_once(state->once,
+                   [&] { state->choice.emplace(TargetName::of(options.compile.target).chip); });
+    return state->choice->prefersOwn(kind, bytes, members);
+  };
 }
 
 } // namespace tilewright::driver

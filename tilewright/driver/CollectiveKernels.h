@@ -7,6 +7,8 @@
 #include "tilewright/support/Options.h"
 #include "tilewright/support/Status.h"
 
+#include <functional>
+
 namespace tilewright::driver {
 
 struct CollectiveCode {
@@ -18,6 +20,12 @@ struct CollectiveCode {
 ///  - unimplemented: there is no kernel of this form.
 Result<CollectiveCode> compileCollectiveKernel(const numerics::CollectiveKernel &wanted,
                                                const Options &options);
+
+/// Whether such kernels take less time than NCCL, by the tables of predict/ for the chip of
+/// `options.compile.target`, which is read by the first call: kind, bytes of an operand, members of
+/// the group. The result is thread-safe, and `options` must outlive it.
+std::function<bool(numerics::CollectiveKind, double, int64_t)>
+choiceOfOwnKernels(const Options &options);
 
 } // namespace tilewright::driver
 

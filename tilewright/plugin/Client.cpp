@@ -38,6 +38,7 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
                                             code.launch.grid[0], code.launch.block[0],
                                             static_cast<unsigned>(code.launch.sharedBytes)};
     };
+    parts.prefersOwn = driver::choiceOfOwnKernels(client->options);
     TILEWRIGHT_ASSIGN(client->runtime,
                       runtime::cuda::createClient(clientOptions, driver, std::move(parts)));
     target = runtime::cuda::targetFor(target, *client->runtime);

@@ -1,5 +1,7 @@
 #include "tilewright/predict/Forms.h"
 
+#include "tilewright/support/Concat.h"
+
 #include <algorithm>
 
 namespace tilewright::predict {
@@ -88,6 +90,34 @@ std::vector<FormPrice> pricesOf(const Cluster &cluster, CollectiveKind kind, dou
   std::stable_sort(prices.begin(), prices.end(),
                    [](const FormPrice &a, const FormPrice &b) { return a.seconds < b.seconds; });
   return prices;
+}
+
+/// The shipped cluster whose chips have this compute capability.
+static std::string clusterOf(std::string_view chip) {
+  if (chip.starts_with("sm_80"))
+    return "a100";
+  if (chip.starts_with("sm_90"))
+    return "h100";
+  return chip.starts_with("sm_100") ? "b200" : chip.starts_with("sm_103") ? "gb300" : "";
+}
+
+FormChoice::FormChoice(std::string_view chip) : name(clusterOf(chip)) {}
+
+bool FormChoice::prefersOwn(CollectiveKind kind, double operandBytes, int64_t ranks) {
+  if (name.empty() || ranks < 2)
+    return false;
+  std::lock_guard lock(mutex);
+  auto [known, isNew] = clusters.try_emplace(ranks);
+  if (isNew)
+    if (Result<Cluster> found = findCluster(concat(name, "x", ranks)); found.isOk())
+      known->second = *std::move(found);
+  if (!known->second)
+    return false;
+  const Cluster &cluster = *known->second;
+  return pricesOf(cluster, kind, wholeBytes(kind, operandBytes, ranks),
+                  shapeAlong(cluster, ranks, 1), /*hasMulticast=*/false)
+      .front()
+      .form.has_value();
 }
 
 } // namespace tilewright::predict

@@ -5,7 +5,10 @@
 #include "tilewright/numerics/CollectiveKernel.h"
 #include "tilewright/predict/Price.h"
 
+#include <map>
+#include <mutex>
 #include <optional>
+#include <string>
 
 namespace tilewright::predict {
 
@@ -24,6 +27,22 @@ std::string_view nameOf(const FormPrice &price);
 /// elsewhere NCCL is the only way. docs/design/symmetric-kernels.md describes the forms.
 std::vector<FormPrice> pricesOf(const Cluster &cluster, CollectiveKind kind, double bytes,
                                 const GroupShape &shape, bool hasMulticast);
+
+/// Which collectives kernels of our own execute faster than NCCL among GPUs of one chip in one
+/// domain, by the tables. Sums keep the order of the group, so multicast is not considered.
+/// Thread-safe.
+class FormChoice {
+public:
+  /// `chip` is a compute capability, "sm_90a". Without tables for the chip NCCL is always chosen.
+  explicit FormChoice(std::string_view chip);
+  /// `operandBytes` are those of one rank.
+  bool prefersOwn(CollectiveKind kind, double operandBytes, int64_t ranks);
+
+private:
+  const std::string name; // of the clusters of this chip; empty without tables
+  std::mutex mutex;
+  std::map<int64_t, std::optional<Cluster>> clusters; // by number of ranks; guarded by mutex
+};
 
 } // namespace tilewright::predict
 

@@ -26,6 +26,16 @@ TEST(FormsTest, TheFormOfAnAllReduceGrowsWithItsSize) {
   EXPECT_EQ(best(8, CollectiveKind::allReduce, 2 << 20, true), "multicast");
 }
 
+TEST(FormsTest, OwnKernelsAreChosenWhereTheTablesPriceThemLower) {
+  FormChoice choice("sm_90a");
+  EXPECT_TRUE(choice.prefersOwn(CollectiveKind::allReduce, 8 << 10, 8));
+  EXPECT_TRUE(choice.prefersOwn(CollectiveKind::allReduce, 8 << 10, 2));
+  EXPECT_FALSE(choice.prefersOwn(CollectiveKind::allReduce, 512 << 20, 8));
+  EXPECT_FALSE(choice.prefersOwn(CollectiveKind::allReduce, 8 << 10, 1));
+  EXPECT_FALSE(choice.prefersOwn(CollectiveKind::allReduce, 8 << 10, 64)); // several domains
+  EXPECT_FALSE(FormChoice("sm_75").prefersOwn(CollectiveKind::allReduce, 8 << 10, 8)); // no tables
+}
+
 TEST(FormsTest, OneShotAndTwoShotCostTheSameNear256KiBOn8Gpus) {
   // Where XLA changes from one to the other.
   const Cluster cluster = h100(8);

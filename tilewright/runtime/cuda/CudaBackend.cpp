@@ -211,8 +211,9 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  if (!parts.connect && options.runtime.ncclLibrary == "none" && parts.compileCollective &&
-      options.processCount <= 1)
+  const bool canUseOwn = parts.compileCollective && options.processCount <= 1;
+  const bool isPriced = options.runtime.ncclLibrary == "priced";
+  if (!parts.connect && options.runtime.ncclLibrary == "none" && canUseOwn)
     parts.connect =
         [api, ordinals, compile = parts.compileCollective](
             const collective::Membership &, tilewright::KeyValueStore &,
@@ -222,8 +223,10 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     };
   if (!parts.connect)
     parts.connect =
-        [library = findNccl(options.runtime.ncclLibrary, *api),
-         timeout = options.runtime.collectiveTimeout](
+        [api, ordinals, library = findNccl(isPriced ? "" : options.runtime.ncclLibrary, *api),
+         timeout = options.runtime.collectiveTimeout,
+         compile = isPriced && canUseOwn ? parts.compileCollective : nullptr,
+         prefersOwn = parts.prefersOwn](
             const collective::Membership &membership, tilewright::KeyValueStore &store,
             collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
       collective::nccl::NcclEngine::Options engine;
@@ -231,7 +234,10 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
       engine.timeout = std::chrono::seconds(timeout);
       TILEWRIGHT_ASSIGN(auto made,
                         collective::nccl::NcclEngine::connect(membership, store, access, engine));
-      return std::unique_ptr<collective::DeviceEngine>(std::move(made));
+      if (!compile || !prefersOwn)
+        return std::unique_ptr<collective::DeviceEngine>(std::move(made));
+      return std::unique_ptr<collective::DeviceEngine>(std::make_unique<PricedEngine>(
+          std::move(made), SymmetricEngine::make(api, ordinals, access, compile, {}), prefersOwn));
     };
   if (options.processCount > 1)
     TILEWRIGHT_TRY(checkEngine(parts, options.processCount));

@@ -6,6 +6,7 @@
 #include "tilewright/collective/ProgressEngine.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/CustomCall.h"
+#include "tilewright/runtime/cuda/symmetric/PricedEngine.h"
 #include "tilewright/runtime/cuda/symmetric/SymmetricEngine.h"
 
 #include <functional>
@@ -48,9 +49,10 @@ struct CudaParts {
   std::function<Result<std::unique_ptr<collective::DeviceEngine>>(
       const collective::Membership &, tilewright::KeyValueStore &, collective::DeviceAccess &)>
       connect = nullptr;
-  /// Compiles kernels of collectives, with which the GPUs of one process compute together without
-  /// NCCL, if `runtime.nccl-library` is "none".
+  /// Compiles kernels of collectives, with which the GPUs of one process compute together: all of
+  /// them if `runtime.nccl-library` is "none", those of `prefersOwn` if it is "priced".
   CollectiveCompiler compileCollective = nullptr;
+  CollectiveChoice prefersOwn = nullptr;
 };
 
 /// Creates a client with these GPUs. Uses all of `options.runtime` except `devices`, `prefault` and
