@@ -1,5 +1,5 @@
 #include "tilewright/runtime/Backend.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::runtime {

@@ -3,7 +3,7 @@
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/runtime/Client.h"
 #include "tilewright/runtime/Storage.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 

@@ -1,4 +1,4 @@
-"""triton.testing on the virtual GPU: it has no clock, so a benchmark runs once and says so."""
+"""triton.testing on the virtual GPU: it has no clock, so a benchmark runs once and says so; nor does it run cuBLAS, with which benchmarks compare."""
 
 import os
 import sys
@@ -44,3 +44,18 @@ def install(testing):
         return None
 
     testing.Mark.run = run
+    _refuse_cublas()
+
+
+def _refuse_cublas():
+    """Makes Triton's cuBLAS an error: the library cannot initialise itself here, and Triton would use its handle all the same and crash."""
+    try:
+        from triton._C.libtriton.nvidia import cublas
+    except ImportError:
+        return
+
+    class CublasLt:
+        def __init__(self, *_):
+            raise RuntimeError("cuBLAS is machine code, which the virtual GPU does not run; compare with torch.matmul")
+
+    cublas.CublasLt = CublasLt

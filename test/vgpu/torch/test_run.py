@@ -165,12 +165,18 @@ def test_benchmarks_say_what_they_are_and_the_programs_own_start_is_kept(run, tm
         # The sitecustomize that ours hides has run, and Triton has chosen its backend although torch is one for CPUs.
         assert customized
         assert triton.runtime.driver.active.get_current_target().backend == "cuda"
+        from triton._C.libtriton import nvidia
+        try:
+            nvidia.cublas.CublasLt(torch.empty(16, device="cuda"))
+        except RuntimeError as error:
+            print(error)
         """,
         environment={"PYTHONPATH": str(tmp_path / "site")},
     )
     assert result.returncode == 0, result.stderr
     assert "do_bench() ran each function once" in result.stderr
     assert "benchmark speed was left out" in result.stderr
+    assert "cuBLAS is machine code" in result.stdout
 
 
 def test_streams_keep_the_order_of_kernels_and_operations(run):

@@ -3,7 +3,7 @@
 #include "tilewright/numerics/PackedElements.h"
 #include "tilewright/plugin/Types.h"
 #include "tilewright/plugin/ffi/Registry.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 
 #include <algorithm>
 #include <cstring>

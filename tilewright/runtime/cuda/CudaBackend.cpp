@@ -1,6 +1,6 @@
 #include "tilewright/runtime/cuda/CudaBackend.h"
 #include "tilewright/collective/nccl/NcclEngine.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
 #include "tilewright/runtime/cuda/CudaProgram.h"

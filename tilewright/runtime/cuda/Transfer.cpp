@@ -1,5 +1,5 @@
 #include "tilewright/runtime/cuda/Transfer.h"
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 
 #include <algorithm>
 #include <optional>

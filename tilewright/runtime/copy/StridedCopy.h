@@ -1,6 +1,6 @@
 // copyStrided(): copies elements from one layout to another.
-#ifndef TILEWRIGHT_RUNTIME_STRIDEDCOPY_H
-#define TILEWRIGHT_RUNTIME_STRIDEDCOPY_H
+#ifndef TILEWRIGHT_RUNTIME_COPY_STRIDEDCOPY_H
+#define TILEWRIGHT_RUNTIME_COPY_STRIDEDCOPY_H
 
 #include "tilewright/support/ThreadPool.h"
 
@@ -31,4 +31,4 @@ bool isDense(std::span<const int64_t> strides, std::span<const int64_t> dims, si
 
 } // namespace tilewright::runtime
 
-#endif // TILEWRIGHT_RUNTIME_STRIDEDCOPY_H
+#endif // TILEWRIGHT_RUNTIME_COPY_STRIDEDCOPY_H

@@ -1,4 +1,4 @@
-#include "tilewright/runtime/StridedCopy.h"
+#include "tilewright/runtime/copy/StridedCopy.h"
 
 #include <algorithm>
 #include <cstring>
