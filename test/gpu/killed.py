@@ -1,11 +1,14 @@
 """One of several processes with a GPU each; the last one kills itself between two sums. The others print the error that they get.
 
-    python killed.py --coordinator HOST:PORT --processes 3 --rank 0
+    python killed.py --coordinator HOST:PORT --processes 3 --rank 0 --folder FOLDER
+
+A survivor ends only when all of them have an error, so that the one death is the cause of each; FOLDER is where they tell each other.
 """
 
 import argparse
 import json
 import os
+import pathlib
 import signal
 import time
 
@@ -18,6 +21,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--coordinator")
 parser.add_argument("--processes", type=int)
 parser.add_argument("--rank", type=int)
+parser.add_argument("--folder", type=pathlib.Path)
 given = parser.parse_args()
 jax.distributed.initialize(given.coordinator, given.processes, given.rank)
 
@@ -38,4 +42,7 @@ try:
 except Exception as failure:  # noqa: BLE001: whatever a user would see
     error = str(failure)
 print(json.dumps({"sums": sums, "error": error, "seconds": time.monotonic() - began}), flush=True)
+(given.folder / str(given.rank)).touch()
+while len(list(given.folder.iterdir())) < given.processes - 1 and time.monotonic() - began < 120:
+    time.sleep(0.05)
 os._exit(0)  # JAX's shutdown would wait for the process that is dead
