@@ -308,6 +308,12 @@ void Detector::synchronise(const SyncEvent &event) {
   case SyncKind::asyncWait:
     waitForOperations(event, warp);
     break;
+  case SyncKind::tensorUse:
+    // The instruction waits for the registers. PTX asks for a wait::ld nevertheless; producers such
+    // as CuTe leave it out.
+    if (!options.strict)
+      waitForOperations(event, warp);
+    break;
   case SyncKind::wgmmaFence:
     break; // concerns registers, which the machine checks
   case SyncKind::tensorAlloc:

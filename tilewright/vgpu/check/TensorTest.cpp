@@ -88,6 +88,17 @@ TEST(TensorRaces, LoadsMustBeCompleteBeforeTheColumnsAreFreed) {
   EXPECT_THAT(check(text, warps).status.message(), HasSubstr("not all allocated"));
 }
 
+TEST(TensorRaces, AUseOfTheResultsCompletesALoad) {
+  std::string text = product;
+  const std::string wait = "tcgen05.wait::ld.sync.aligned;";
+  text.replace(text.find(wait), wait.size(), "add.u32 %v8, %v7, 1;");
+  EXPECT_EQ(check(text, warps, "all").text, "");
+  EXPECT_THAT(check(text, warps, "all,strict").text, HasSubstr("tcgen05.dealloc"));
+  // Other registers do not matter, and neither does a use of another load's results.
+  text.replace(text.find("%v7, 1;"), 7, "%v9, 1;");
+  EXPECT_THAT(check(text, warps, "all").text, HasSubstr("tcgen05.dealloc"));
+}
+
 TEST(TensorRaces, ColumnsThatWereNeverWrittenAreReported) {
   std::string text = product;
   const std::string from = "[%a];";

@@ -118,6 +118,7 @@ enum class SyncKind : uint8_t {
   /// object, phase: lanes still wait for this phase although it is over, and the end of phase
   /// `count` flips the parity back, so that they keep waiting.
   mbarrierLapped,
+  tensorUse,   // operations: tcgen05.ld whose results an instruction uses, before any wait::ld
   tensorAlloc, // object = address of the first column, count = columns; nothing is written yet
 };
 

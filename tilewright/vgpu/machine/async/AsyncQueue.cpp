@@ -344,6 +344,8 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t ac
     return waitForMatrices(warp, op, mask, active, form);
   if (!wait(warp, op, active, form, 0))
     return After::stop;
+  if (form.kind == GroupKind::tensorLoad && isTracked)
+    groupsOf(warp).tensorLoads.clear();
   // tcgen05.wait::ld and st are for the whole warp.
   if (form.kind == GroupKind::tensorLoad || form.kind == GroupKind::tensorStore)
     tell(warp, {.warp = warp, .op = op, .mask = active, .kind = SyncKind::warpBarrier});
@@ -358,9 +360,26 @@ MatrixRegister &AsyncGroups::at(std::vector<MatrixRegister> &list, uint32_t slot
   return list[slot / 64];
 }
 
+/// Tells the observer of the tcgen05.ld whose results an instruction uses.
+static void reportUses(Warp &warp, const Op *op, AsyncGroups &groups,
+                       std::span<const uint32_t> slots, uint32_t mask) {
+  std::vector<AsyncId> used;
+  std::erase_if(groups.tensorLoads, [&](const AsyncGroups::TensorLoad &load) {
+    const bool isUsed = std::ranges::find_first_of(load.slots, slots) != load.slots.end();
+    if (isUsed)
+      used.push_back(load.id);
+    return isUsed;
+  });
+  if (!used.empty())
+    tell(warp,
+         {.warp = warp, .op = op, .mask = mask, .kind = SyncKind::tensorUse, .operations = used});
+}
+
 void reportMatrixRegisters(Warp &warp, const Op *op, const std::byte *registers, uint32_t mask) {
   const auto &form = *static_cast<const RegisterAccessForm *>(op->extra);
   AsyncGroups &groups = groupsOf(warp);
+  if (!groups.tensorLoads.empty())
+    reportUses(warp, op, groups, form.slots, mask);
   Observer *observer = warp.block->group->grid->observer;
   std::vector<MatrixRegister> &list = groups.registers[registers];
   for (uint32_t slot : form.slots) {

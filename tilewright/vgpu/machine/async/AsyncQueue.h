@@ -138,6 +138,13 @@ struct AsyncGroups {
   std::vector<IssuedOperation>
       unarrived; // cp.async that no cp.async.mbarrier.arrive has covered yet
 
+  /// A tcgen05.ld whose results no instruction has used yet, and the slots of its results.
+  struct TensorLoad {
+    AsyncId id;
+    std::span<const uint32_t> slots;
+  };
+  std::vector<TensorLoad> tensorLoads;
+
   uint64_t fences = 0;          // number of wgmma.fence
   AsyncId lastMatrixWaited = 0; // this wgmma and all before it are complete
   AsyncId lastMatrixIssued = 0;

@@ -225,20 +225,21 @@ Status Decoder::sparseWgmma() {
 
 void Decoder::findMatrixRegisters() {
   for (const Instruction &one : source.instructions) {
-    if (ptx::rowOf(one).handler != Handler::wgmma &&
-        ptx::rowOf(one).handler != Handler::wgmmaSparse)
+    const Handler kind = ptx::rowOf(one).handler;
+    if (kind != Handler::wgmma && kind != Handler::wgmmaSparse && kind != Handler::tcgenLoad)
       continue;
     ofMatrices.resize(source.registers.size());
     const std::span<const Operand> parts = source.operandsOf(one);
-    // The accumulators, and A if it is not a descriptor.
+    // The accumulators, and A if it is not a descriptor; the results of a load.
     for (const Operand *operand : {&parts[0], &parts[1]})
-      if (operand->kind == OperandKind::vector)
+      if (operand->kind == OperandKind::vector ||
+          (kind == Handler::tcgenLoad && operand->kind == OperandKind::reg))
         forRegisters(*operand, [&](uint32_t reg) { ofMatrices[reg] = true; });
   }
 }
 
 void Decoder::reportMatrixRegisters() {
-  if (handler == Handler::wgmma || handler == Handler::wgmmaSparse)
+  if (handler == Handler::wgmma || handler == Handler::wgmmaSparse || handler == Handler::tcgenLoad)
     return;
   RegisterAccessForm form;
   for (const Operand &operand : operands)

@@ -196,8 +196,8 @@ private:
   /// Reads the operands D, A, B of wgmma and those from `scale` on: the scale of D, the signs of A
   /// and B, and whether they are transposed.
   Status readWgmmaOperands(MatrixForm &form, size_t scale);
-  /// Finds the registers that wgmma uses. Accesses to them by other instructions are reported to
-  /// the observer.
+  /// Finds the registers that wgmma uses and tcgen05.ld writes. Accesses to them by other
+  /// instructions are reported to the observer.
   void findMatrixRegisters();
   void reportMatrixRegisters();
   template <typename Body> void forRegisters(const Operand &operand, Body body) const {
@@ -255,7 +255,8 @@ private:
     uint32_t slot = 0;
   };
   std::map<uint32_t, KnownAddress> knownAddresses;
-  std::vector<bool> ofMatrices; // by register: whether wgmma uses it; empty if there is no wgmma
+  std::vector<bool> ofMatrices; // by register: whether wgmma uses it or tcgen05.ld writes it; empty
+                                // if there is none of them
 };
 
 } // namespace tilewright::vgpu::machine

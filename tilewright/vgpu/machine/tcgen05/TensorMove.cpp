@@ -130,9 +130,11 @@ After runTensorLoad(Warp &warp, const Op *op, std::byte *registers, uint32_t, ui
   TensorMemory *memory = memoryFor(warp, op, form, address, extent);
   if (!memory)
     return After::stop;
-  if (AsyncQueue *queue = warp.block->group->async.get())
-    observeMove(warp, op, address, extent, AccessKind::read,
-                queue->noteIssue(warp, op, active, GroupKind::tensorLoad));
+  if (AsyncQueue *queue = warp.block->group->async.get()) {
+    const AsyncId id = queue->noteIssue(warp, op, active, GroupKind::tensorLoad);
+    groupsOf(warp).tensorLoads.push_back({id, form.slots});
+    observeMove(warp, op, address, extent, AccessKind::read, id);
+  }
   if (form.isPacked)
     forCells(form, *memory, address, [&](uint32_t thread, uint32_t index, const uint32_t *cell) {
       setWord(registers, form.slots[index], thread, (cell[0] & 0xffffu) | cell[1] << 16);
