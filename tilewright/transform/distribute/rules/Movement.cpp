@@ -94,12 +94,17 @@ std::optional<ShardingRule> foldedSlicesRule(stablehlo::CustomCallOp op) {
       op, "concatenates", [&](int64_t dim) { return dim != folded->dim; }, LoopKind::shifted);
 }
 
-/// Whether adding a zero of this type, and only that, is known to leave every value as it is.
-static bool hasExactSums(Type element) {
+/// The op that combines a value with a zero of this type into that value; empty if none is known
+/// to.
+static StringRef keepsBesideZero(Type element) {
+  if (element.isInteger(1))
+    return "stablehlo.or";
   if (auto complex = dyn_cast<ComplexType>(element))
     element = complex.getElementType();
   return element.isF32() || element.isF64() || element.isF16() || element.isBF16() ||
-         (element.isIntOrIndex() && !element.isInteger(1));
+                 element.isIntOrIndex()
+             ? "stablehlo.add"
+             : "";
 }
 
 ShardingRule sliceRule(stablehlo::SliceOp op) {
@@ -113,10 +118,10 @@ ShardingRule sliceRule(stablehlo::SliceOp op) {
       LoopKind::shifted);
   // An odd number of rows is seldom divisible. The devices that have them give them to the others
   // in a sum, if that sends less than all rows.
-  if (hasExactSums(op.getType().getElementType()))
+  if (const StringRef combine = keepsBesideZero(op.getType().getElementType()); !combine.empty())
     for (auto [dim, loops] : llvm::enumerate(rule.results[0]))
       if (to[dim] % 2 == 1 && 2 * to[dim] <= from[dim]) {
-        rule.loops[static_cast<size_t>(loops[0])] = {from[dim], LoopKind::reduced, "stablehlo.add"};
+        rule.loops[static_cast<size_t>(loops[0])] = {from[dim], LoopKind::reduced, combine};
         loops.clear();
       }
   return rule;
