@@ -21,7 +21,8 @@ CAUSES = [
     (r"^xla_transform_test", r"AssertionError", "Registers a pass over XLA's HLO. Tilewright does not run it, and a warning names it."),
     (r"^string_array_test", r"String arrays", "Arrays of strings: JAX has them only for devices of the kind 'cpu', which are jaxlib's."),
     (r"^pjit_test.*empty_io_callback", r"E1020", "An ordered callback under shard_map: the serialized program has a StableHLO token in a Shardy op, which the importer rejects."),
-    (r"^pjit_test", r"Mismatch|all-reduce", "Expects each device to hold its term of an unreduced sum. Tilewright reduces it, and the first device holds the total."),
+    (r"^pjit_test.*minibatch_scan", r"4 != 1", "Counts the all-reduces of the compiled program's text. The text shows the program of one device before Tilewright "
+     "combines its collectives."),
     (r"^nn_test.*Orthogonal", r"Not equal to tolerance", "Multiplies f32 matrices at the default precision, which is that of tf32 on this target, and expects the accuracy "
      "of f32. Passes with `JAX_DEFAULT_MATMUL_PRECISION=highest`."),
     (r"", r"E4070 .*all_reduce", "A collective, also of one device (`pmap`): GPU programs have none yet."),

@@ -9,7 +9,18 @@ Tests of JAX 0.10.2 from a checkout, against the plugin and against jaxlib's CPU
 `test/jax/upstream/run.py` writes this page; its first lines say how. Files that ask for several CPU devices ran with 8.
 Where fewer tests ran than a file has, they were taken at even distances in the order of their names. Each test's last run
 counts; what had passed was not repeated after later changes. Files that load `hypothesis_test_util`, which JAX's wheel lacks,
-get a replacement from `worker.py`. [Another page](jax-tests-gpu.md) has the virtual GPU.
+get a replacement from `worker.py`. Other pages have [several CPU devices](jax-tests-devices.md) and [the virtual GPU](jax-tests-gpu.md).
+"""
+HEAD_OF_DEVICES = """# JAX's own tests on {devices} CPU devices
+
+The tests of JAX 0.10.2 about shardings, from a checkout, with {devices} devices of the plugin and of jaxlib's CPU backend. `test/jax/upstream/run.py` writes
+this page, from all that its --results file knows:
+
+    git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
+    python test/jax/upstream/run.py CHECKOUT --devices {devices} --jaxlib needed \\
+        --files {files} --results devices.json --page docs/reference/jax-tests-devices.md
+
+Each test's last run counts. [The page for CPUs](jax-tests.md) has every file.
 """
 HEAD_OF_TARGET = """# JAX's own tests on {target}
 
@@ -68,7 +79,9 @@ def text(results, cause):
         rows.append((file, row))
     share = totals["here"] / max(totals["there"], 1)
     files = " ".join(file for file, _ in rows)
-    head = HEAD_OF_TARGET.format(target=results["target"], files=files) if "target" in results else HEAD
+    heads = {"target": HEAD_OF_TARGET, "devices": HEAD_OF_DEVICES}
+    kind = next((kind for kind in heads if kind in results), None)
+    head = heads[kind].format(files=files, **{kind: results[kind]}) if kind else HEAD
     lines = [head, f"**{totals['here']} of the {totals['there']} tests that pass with jaxlib pass here: {share:.2%}.** "
              f"Of {len(results['files'])} files {len(rows)} ran, and of their {totals['tests']} tests {totals['ran']}."]  # fmt: skip
     if assumed:
@@ -84,7 +97,7 @@ def text(results, cause):
     unread = sorted(file for file, names in results["names"].items() if not names)
     if unread:
         lines += ["", "Not loaded by jaxlib's CPU backend either: " + ", ".join(unread) + "."]
-    missing = [] if "target" in results else sorted(set(results["files"]) - {file for file, _ in rows} - set(unread))
+    missing = [] if kind else sorted(set(results["files"]) - {file for file, _ in rows} - set(unread))
     if missing:
         lines += ["", f"Not run, {len(missing)} of {len(results['files'])} files: " + ", ".join(missing) + "."]
     groups = collections.defaultdict(list)

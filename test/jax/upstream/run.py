@@ -2,7 +2,7 @@
 
     git clone --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
     python test/jax/upstream/run.py CHECKOUT --every 5 --results results.json --page docs/reference/jax-tests.md
-    python test/jax/upstream/run.py CHECKOUT --files shard_map_test pmap_test --results results.json
+    python test/jax/upstream/run.py CHECKOUT --devices 8 --files pjit_test layout_test --results devices.json --page docs/reference/jax-tests-devices.md
     python test/jax/upstream/run.py CHECKOUT --target vgpu:sm_90a --checked 8 --files lax_test fft_test --most 60 --results gpu.json --page docs/reference/jax-tests-gpu.md
 
 Runs the tests of CHECKOUT/tests/*.py (or of --files) for both backends, in processes (worker.py) that are replaced
@@ -238,6 +238,8 @@ def main():
     every_name = results.setdefault("names", {})
     if arguments.target:
         results["target"] = arguments.target
+    elif arguments.devices:
+        results["devices"] = arguments.devices
     results["files"] = sorted(path.stem for path in tests.glob("*_test.py"))
     for file in files[shard - 1 :: shards]:
         if not (tests / f"{file}.py").exists():
