@@ -375,7 +375,8 @@ void Detector::issue(const SyncEvent &event, WarpState &warp) {
   operation->epoch = warp.epoch;
   operation->instruction = launch.instructionOf(event.op);
   operation->group = event.group;
-  operation->follows = event.group == GroupKind::tensor && event.count != 0;
+  // PTX does not order a tcgen05.cp after an earlier tcgen05.mma, but CUTLASS relies on it.
+  operation->follows = event.group == GroupKind::tensor && (event.count != 0 || !options.strict);
   operation->after.assign(event.operations.begin(), event.operations.end());
   operation->issued = issuedKnowledge(event, warp);
   group.operations[static_cast<uint32_t>(event.async)] = std::move(operation);

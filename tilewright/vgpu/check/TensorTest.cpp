@@ -99,6 +99,14 @@ TEST(TensorRaces, AUseOfTheResultsCompletesALoad) {
   EXPECT_THAT(check(text, warps, "all").text, HasSubstr("tcgen05.dealloc"));
 }
 
+TEST(TensorRaces, ACopyFollowsAProductInPractice) {
+  std::string text = product;
+  const std::string commit = "  tcgen05.commit";
+  text.insert(text.find(commit), "  tcgen05.cp.cta_group::1.128x128b [%base], %y0;\n");
+  EXPECT_EQ(check(text, warps, "all").text, "");
+  EXPECT_THAT(check(text, warps, "all,strict").text, HasSubstr("tcgen05.cp"));
+}
+
 TEST(TensorRaces, ColumnsThatWereNeverWrittenAreReported) {
   std::string text = product;
   const std::string from = "[%a];";

@@ -29,7 +29,7 @@ size_t AsyncQueue::firstBefore(size_t index) const {
     return index;
   }
   if (operation.group == GroupKind::tensor) {
-    for (size_t i = 0; operation.follows && i < index; ++i)
+    for (size_t i = 0; i < index; ++i)
       if (waiting[i]->group == GroupKind::tensor && waiting[i]->warp == operation.warp &&
           waiting[i]->mask == operation.mask)
         return i;

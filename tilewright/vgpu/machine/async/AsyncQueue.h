@@ -43,7 +43,7 @@ struct AsyncOperation {
   GroupKind group = GroupKind::none;
   bool signalsMbarrier = false;
   bool canStage = false, isStaged = false;
-  bool follows = false;          // tcgen05: comes after all earlier operations of its thread
+  bool follows = false; // tcgen05: PTX orders it after all earlier operations of its thread
   PerformCopy perform = nullptr; // null: wgmma
   PerformMatrix performMatrix = nullptr;
   std::vector<CopyRequest> requests;

@@ -9,8 +9,9 @@
 namespace tilewright::vgpu::machine {
 
 /// Performs an operation for each lane of `active`, now or later; gather(lane, request) reads the
-/// operands. PTX orders some pairs of operations of a thread (tcgen05.cp before tcgen05.mma); with
-/// `follows`, the operation comes after all earlier ones.
+/// operands. The operations of a thread are performed in order, on which CUTLASS relies. PTX orders
+/// only some pairs (tcgen05.cp before tcgen05.mma); `follows`: it orders this one after all earlier
+/// ones, for strict checks.
 template <typename Gather>
 After issueTensor(Warp &warp, const Op *op, uint32_t active, bool follows, PerformCopy perform,
                   Gather gather) {
