@@ -140,6 +140,15 @@ def products():
         if left in (F16, BF16):
             # The result is rounded to 11 bits, or to 8.
             yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
+    # Tiles that pairs of CTAs multiply on chips with tensor memory, with --processors 2.
+    for name, transposes, narrow in [("f16", "nt", True), ("bf16", "nn", False), ("f16", "tt", False), ("e4m3", "nt", False), ("tf32", "nt", False), ("s8", "nt", False)]:
+        left, right = TYPES[name]
+        m, n, k = 504, 512, 208
+        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
+        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
+        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        more = {"result": left, "units": 2.0**13} if narrow else {}
+        yield product(f"gemm_pairs_{name}_{transposes}", a, b, contract, **more)
     a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
     yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),

@@ -3,6 +3,7 @@
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tilewright::vgpu::check {
@@ -18,8 +19,15 @@ void Detector::completeByPhase(MbarrierState &state, machine::AsyncId id, uint64
   if (!operation)
     return;
   operation->completions.push_back({true, false, state.slot, lanes, phase});
-  if (operation->group == machine::GroupKind::tensorCommit)
-    group.commits[operation->warp->groupIndex].push_back({id, operation->mask, state.slot, phase});
+  if (operation->group == machine::GroupKind::tensorCommit) {
+    // By id, because commits of a thread may arrive in any order.
+    std::vector<TensorCommit> &commits = group.commits[operation->warp->groupIndex];
+    commits.insert(std::upper_bound(commits.begin(), commits.end(), id,
+                                    [](machine::AsyncId one, const TensorCommit &commit) {
+                                      return one < commit.id;
+                                    }),
+                   {id, operation->mask, state.slot, phase});
+  }
   for (const machine::AsyncId before : operation->after)
     completeByPhase(state, before, phase, lanes);
 }

@@ -120,3 +120,64 @@ sm.kernel @other_layout grid [1] inputs 0 warps 4 {
   }
   tile.yield
 }
+// -----
+
+/// Two CTAs multiply together: both allocate, copies of both signal the first, whose thread multiplies for both, and commits
+/// arrive in both.
+
+// CHECK-LABEL: llvm.func @pair(
+//       CHECK:   nvvm.tcgen05.alloc {{.*}} {group = #nvvm.cta_group<cta_2>}
+//       CHECK:   nvvm.tcgen05.relinquish_alloc_permit {group = #nvvm.cta_group<cta_2>}
+//       CHECK:   nvvm.cluster.wait
+//       CHECK:   nvvm.tcgen05.dealloc {{.*}} {group = #nvvm.cta_group<cta_2>}
+//       CHECK:   mbarrier.try_wait.parity.acquire.cluster
+//       CHECK:   @on mbarrier.arrive.expect_tx.shared::cta.b64
+//       CHECK:   nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}}group = #nvvm.cta_group<cta_2>
+//       CHECK:   nvvm.tcgen05.commit {{.*}}, multicast_mask = {{.*}} {group = #nvvm.cta_group<cta_2>}
+//       CHECK:   nvvm.tcgen05.mma {{.*}} {ctaGroup = #nvvm.cta_group<cta_2>, kind = #nvvm.tcgen05_mma_kind<f16>}
+//       CHECK:   nvvm.tcgen05.commit {{.*}}, multicast_mask = {{.*}} {group = #nvvm.cta_group<cta_2>}
+!x = !sm.buffer<256x64xf16, shared, <[2 cta, 128 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
+!y = !sm.buffer<64x32xf16, shared, <[64 offset] [2 cta, 16 offset:64] xor [offset 6:3 to offset 3]>>
+!in = !sm.channel<!x, !y>
+!sum = !sm.buffer<256x32xf32, tensor, <[2 cta, 128 tmem_lane] [32 tmem_col]>>
+!acc = !sm.channel<!sum>
+#regs = #sm.layout<[2 cta, 4 warp, 2 reg:16, 2 reg:2, 8 lane:4] [4 reg:4, 4 lane, 2 reg]>
+sm.kernel @pair grid [1] inputs 2 warps 6 cluster [2, 1, 1] {
+^bb0(%i: index, %a: memref<256x256xf16>, %b: memref<32x256xf16>, %out: memref<256x32xf32>):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %in = sm.channel depth 3 : !in
+  %acc = sm.channel depth 1 : !acc
+  sm.role "epilogue" warps 4 registers 248 {
+    %full = sm.take %acc : !acc
+    %sum = sm.copy tmem %full : !sum -> tensor<256x32xf32, #regs>
+    sm.free %acc : !acc
+    tile.store %sum, %out[%c0, %c0] : tensor<256x32xf32, #regs>, memref<256x32xf32>
+    tile.yield
+  }
+  sm.role "load" warps 1 registers 248 {
+    scf.for %k = %c0 to %c4 step %c1 {
+      %at = arith.muli %k, %c64 : index
+      %slot:2 = sm.acquire %in : !in
+      sm.copy tma %a[%c0, %at] to %slot#0 : memref<256x256xf16> to !x
+      sm.copy tma %b[%c0, %at] to %slot#1 transposed : memref<32x256xf16> to !y
+      sm.publish %in : !in
+    }
+    tile.yield
+  }
+  sm.role "mma" warps 1 registers 248 {
+    %into = sm.acquire %acc : !acc
+    scf.for %k = %c0 to %c4 step %c1 {
+      %slot:2 = sm.take %in : !in
+      %fresh = arith.cmpi eq, %k, %c0 : index
+      sm.mma tcgen05 %slot#0, %slot#1 into %into zero %fresh : !x, !y, !sum
+      sm.free %in : !in
+    }
+    sm.publish %acc : !acc
+    tile.yield
+  }
+  tile.yield
+}
+

@@ -426,6 +426,15 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
     reason = llvm::formatv("{0} multiplies {1} only with mma.sync", machine.chip, gemm.type).str();
     return std::nullopt;
   }
+  // The other accumulator of a pair, of 128 rows in all, divides its columns among lanes.
+  const int64_t pairStep = 2 * std::max<int64_t>(16, gemm.columnStep);
+  if (isPair(machine, choice) && (choice.m != 128 || choice.n % pairStep != 0)) {
+    reason = llvm::formatv("a pair of CTAs needs 128 rows each and multiples of {0} columns, got "
+                           "{1}x{2}",
+                           pairStep, choice.m, choice.n)
+                 .str();
+    return std::nullopt;
+  }
   if (choice.clusterM * choice.clusterN > machine.processors) {
     reason = llvm::formatv("a cluster of {0} does not fit on {1} multiprocessors",
                            choice.clusterM * choice.clusterN, machine.processors)
@@ -520,8 +529,9 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
     int64_t m, n;
   };
   llvm::SmallVector<Shared> clusters{{1, 1}};
-  if (machine.cluster >= 2 && machine.matrixUnit != MatrixUnit::tcgen05) {
+  if (machine.cluster >= 2)
     clusters.push_back({2, 1});
+  if (machine.cluster >= 2 && machine.matrixUnit != MatrixUnit::tcgen05) {
     clusters.push_back({1, 2});
   }
   for (int64_t m : sidesM)

@@ -252,6 +252,16 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
                  .str();
     return std::nullopt;
   }
+  // Each CTA of a pair has 128 rows and half of the columns, in whole lines if they are contiguous.
+  const int64_t pairStep = product.rhs.transposed ? 32 : 2 * lineElements(product);
+  if (machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2 &&
+      (choice.m != 128 || choice.n % pairStep != 0)) {
+    reason = llvm::formatv("its tile has {0}x{1} elements, but a pair of CTAs needs 128 rows each "
+                           "and multiples of {2} columns",
+                           choice.m, choice.n, pairStep)
+                 .str();
+    return std::nullopt;
+  }
   if (machine.matrixUnit == MatrixUnit::tcgen05 && product.lhs.hasPrologue) {
     reason = llvm::formatv("its {0} has a prologue, but tcgen05 reads no registers",
                            product.isSwapped ? "rhs" : "lhs")
@@ -305,7 +315,8 @@ std::optional<GemmChoice> chooseRoles(const Product &product, const Gemm &gemm,
     // A reduction must not span CTAs, so it rules out clusters.
     if (clusterM * clusterN > (reduces ? 1 : machine.cluster))
       continue;
-    if (clusterM * clusterN > 1 && machine.matrixUnit == MatrixUnit::tcgen05)
+    // Two CTAs that share tensor products divide the rows.
+    if (clusterN > 1 && machine.matrixUnit == MatrixUnit::tcgen05)
       continue;
     std::optional<GemmChoice> choice = divideTile(product, machine, clusterM, clusterN);
     if (!choice)

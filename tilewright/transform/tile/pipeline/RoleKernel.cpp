@@ -169,9 +169,14 @@ private:
     // A slot has the bytes of a packed operand; threads unpack them.
     shape[isLhs == kInner ? 1 : 0] /= operand.packing;
     (kInner ? depth : own) /= operand.packing;
-    Layout layout =
-        operandLayout(own, depth, operand.bits, kInner, isLhs ? choice.clusterM : choice.clusterN,
-                      isLhs ? choice.clusterN : choice.clusterM);
+    int64_t ctas = isLhs ? choice.clusterM : choice.clusterN;
+    int64_t copies = isLhs ? choice.clusterN : choice.clusterM;
+    // A pair reads each operand from both CTAs: half of the rows, and half of the columns.
+    if (isInTensorMemory(choice) && choice.clusterM == 2) {
+      ctas = 2;
+      copies = 1;
+    }
+    Layout layout = operandLayout(own, depth, operand.bits, kInner, ctas, copies);
     if (!isLhs) {
       SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
       layout = Layout(dims, layout.getCopies(), layout.getFlips());

@@ -81,7 +81,8 @@ void ChannelsLowering::initialize() {
                       : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] :
-           {std::pair<int64_t, int64_t>(0, 1), {1, arrivals * kernel.clusterSize()}})
+           {std::pair<int64_t, int64_t>(0, 1),
+            {1, state.isReadByTensorProducts ? 1 : arrivals * kernel.clusterSize()}})
         b.make<NVVM::MBarrierInitOp>(
             kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count),
             Value());
@@ -177,9 +178,19 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
     giveBuffers(op->getResults(), state, slot);
     return advance(cursor, state.depth);
   }
-  // Expect the bytes that all CTAs copy into this CTA's slot.
-  b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
-             {barrierOf(state, slot, false), b.i32(state.copyBytes)});
+  // Expect the bytes that all CTAs copy into this CTA's slot. The first CTA of a pair multiplies
+  // for both, so its barrier expects the bytes of both, and the other's is not used.
+  const bool isPair = state.isReadByTensorProducts && kernel.clusterSize() > 1;
+  Value expects = b.zext(isPair ? b.equal(kernel.ctaRank(), b.i32(0)) : b.truth(true), b.i32Type);
+  const int64_t bytes = state.copyBytes * (isPair ? kernel.clusterSize() : 1);
+  if (isPair)
+    b.assembly({},
+               "{\n.reg .pred on;\nsetp.ne.b32 on, $2, 0;\n@on "
+               "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;\n}",
+               "r,r,r,~{memory}", {barrierOf(state, slot, false), b.i32(bytes), expects});
+  else
+    b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
+               {barrierOf(state, slot, false), b.i32(bytes)});
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
 }
@@ -208,7 +219,10 @@ void ChannelsLowering::take(sm::TakeOp op) {
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value slot = b.load(b.i32Type, cursor.slot);
   if (!state.isResult)
-    waitBarrier(barrierOf(state, slot, false), b.load(b.i32Type, cursor.phase), false);
+    // Copies and products of a pair signal the barrier from both CTAs.
+    waitBarrier(barrierOf(state, slot, false), b.load(b.i32Type, cursor.phase),
+                kernel.clusterSize() > 1 &&
+                    (state.tensorColumns != 0 || state.isReadByTensorProducts));
   if (state.tensorColumns)
     all.tcgen05.fenceAfterSync();
   giveBuffers(op->getResults(), state, slot);

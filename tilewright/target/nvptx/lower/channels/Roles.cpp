@@ -23,6 +23,12 @@ static bool isOfOneThread(sm::RoleOp role) {
               .wasInterrupted();
 }
 
+static bool multiplies(sm::RoleOp role) {
+  return role.getBody()
+      .walk([](sm::MmaOp) { return mlir::WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 void RolesLowering::role(sm::RoleOp role) {
   const auto warps = int64_t(role.getWarps());
   if (changesRegisters && (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0))
@@ -41,6 +47,9 @@ void RolesLowering::role(sm::RoleOp role) {
     Value warp =
         kernel.once([&]() -> Value { return shuffleFrom(b, b.lshr(whole, b.i32(5)), b.i32(0)); });
     isHere = b.equal(warp, b.i32(kernel.firstWarp));
+    // The first CTA of a pair multiplies for both.
+    if (kernel.clusterSize() > 1 && multiplies(role))
+      isHere = b.bitAnd(isHere, b.equal(kernel.ctaRank(), b.i32(0)));
   }
   b.branchIf(isHere, inside, after);
   b.moveTo(inside);

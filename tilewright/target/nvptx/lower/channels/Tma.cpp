@@ -235,7 +235,15 @@ void TmaLowering::copy(sm::CopyOp copy) {
     at[plan.outer] = b.add(at[plan.outer], step);
     address = b.add(address, b.mul(rows, b.i32(plan.lineBytes)));
   }
-  Value map = tensorMapOf(plan), barrier = b.sharedPointer(target.barrier);
+  // The first CTA of a pair waits for the copies of both.
+  auto acquire = copy.getTarget().getDefiningOp<sm::AcquireOp>();
+  const bool isPair =
+      kernel.clusterSize() > 1 && acquire && isReadByTensorProducts(acquire.getChannel());
+  Value signalled = target.barrier;
+  if (isPair)
+    signalled =
+        b.pureAssembly(b.i32Type, "mapa.shared::cluster.u32 $0, $1, 0;", "=r,r", {signalled});
+  Value map = tensorMapOf(plan), barrier = b.sharedPointer(signalled);
   Value everyCta = plan.isMulticast ? b.i16((1 << kernel.clusterSize()) - 1) : Value();
   for (int64_t box = 0; box < plan.boxes; ++box) {
     SmallVector<Value> boxAt = at;
@@ -245,7 +253,9 @@ void TmaLowering::copy(sm::CopyOp copy) {
     b.make<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
         b.sharedPointer(to, /*space=*/7), map, boxAt, barrier, /*im2colOffsets=*/mlir::ValueRange(),
         everyCta, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-        NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+        isPair ? NVVM::CTAGroupKindAttr::get(b.op.getContext(), NVVM::CTAGroupKind::CTA_2)
+               : NVVM::CTAGroupKindAttr(),
+        /*predicate=*/Value());
   }
 }
 

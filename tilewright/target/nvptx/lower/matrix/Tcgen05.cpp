@@ -16,7 +16,11 @@ using sm::Axis;
 constexpr unsigned tensorSpace = 6;
 /// An address is a lane in the upper 16 bits and a column in the lower.
 constexpr int64_t laneStep = int64_t(1) << 16;
-constexpr auto group = NVVM::CTAGroupKind::CTA_1;
+
+/// A cluster of two CTAs multiplies as a pair: all instructions of the kernel are those of a pair.
+static NVVM::CTAGroupKind groupOf(KernelState &kernel) {
+  return kernel.clusterSize() == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
+}
 
 bool isReadByTensorProducts(Value channel) {
   return any_of(channel.getUsers(), [](mlir::Operation *user) {
@@ -65,9 +69,10 @@ void Tcgen05Lowering::initialize() {
   Block *allocate = b.newBlock(), *after = b.newBlock();
   b.branchIf(b.equal(b.lshr(kernel.thread, b.i32(5)), b.i32(1)), allocate, after);
   b.moveTo(allocate);
-  b.make<NVVM::Tcgen05AllocOp>(kernel.shared.address(place), b.i32(allocatedColumns()), group);
+  b.make<NVVM::Tcgen05AllocOp>(kernel.shared.address(place), b.i32(allocatedColumns()),
+                               groupOf(kernel));
   // Another CTA of the multiprocessor may allocate next.
-  b.make<NVVM::Tcgen05RelinquishAllocPermitOp>(group);
+  b.make<NVVM::Tcgen05RelinquishAllocPermitOp>(groupOf(kernel));
   b.branch(after);
   b.moveTo(after);
   fenceBeforeSync();
@@ -110,7 +115,7 @@ void Tcgen05Lowering::endRole(sm::RoleOp role) {
   b.branchIf(b.unsignedLess(kernel.thread, b.i32(Chip::warpSize)), release, after);
   b.moveTo(release);
   b.make<NVVM::Tcgen05DeallocOp>(b.sharedPointer(base, tensorSpace), b.i32(allocatedColumns()),
-                                 group);
+                                 groupOf(kernel));
   b.branch(after);
   b.moveTo(after);
 }
@@ -120,7 +125,9 @@ Value Tcgen05Lowering::address(int64_t column) { return b.add(base, b.i32(column
 // --- Order ---
 
 void Tcgen05Lowering::commit(Value barrier) {
-  b.make<NVVM::Tcgen05CommitOp>(b.sharedPointer(barrier), /*multicastMask=*/Value(), group);
+  // The products of a pair read and write the memory of both CTAs, so both must know.
+  Value everyCta = kernel.clusterSize() > 1 ? b.i16((1 << kernel.clusterSize()) - 1) : Value();
+  b.make<NVVM::Tcgen05CommitOp>(b.sharedPointer(barrier), everyCta, groupOf(kernel));
 }
 
 void Tcgen05Lowering::fenceAfterSync() {
@@ -197,18 +204,26 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   const sm::Layout &layout = sum.getLayout().getValue();
   const int64_t rows = layout.cover(0), columns = layout.cover(1);
   const auto depth = int64_t(alignTo(uint64_t(lhs.getShape()[1]), uint64_t(kind->depth)));
-  std::optional<sm::Layout> expected = sm::instruction::tensorAccumulator(rows, columns, 1);
-  if (!expected || !expected->sameAs(layout) || columns % (rows == 64 ? 8 : 16) != 0 ||
-      columns > 256 || depth > lhs.getLayout().getValue().cover(1) ||
-      lhs.getLayout().getValue().cover(0) != rows || rhs.getLayout().getValue().cover(1) != columns)
+  const int64_t ctas = kernel.clusterSize();
+  std::optional<sm::Layout> expected = sm::instruction::tensorAccumulator(rows, columns, ctas);
+  // Each CTA of a pair has half of the rows of one operand and half of the columns of the other.
+  if (!expected || !expected->sameAs(layout) || columns % (rows == 64 ? 8 : 16 * ctas) != 0 ||
+      clusterDigit(lhs.getLayout().getValue(), 0) != ctas ||
+      clusterDigit(rhs.getLayout().getValue(), 1) != ctas || columns > 256 ||
+      depth > lhs.getLayout().getValue().cover(1) || lhs.getLayout().getValue().cover(0) != rows ||
+      rhs.getLayout().getValue().cover(1) != columns)
     return kernel.refuse(
         mma, concat("has an accumulator that tcgen05 does not support: ", layout.str()));
 
   const int64_t descriptor = kind->sum << 4 | kind->left << 7 | kind->right << 10 |
                              int64_t(!a->kInner) << 15 | int64_t(!c->kInner) << 16 |
                              columns >> 3 << 17 | rows >> 4 << 24;
-  Value left = wgmma::descriptor(b, kernel.buffers[mma.getLhs()].address, *a);
-  Value right = wgmma::descriptor(b, kernel.buffers[mma.getRhs()].address, *c);
+  // An address in shared memory has 18 bits, so its upper 14 need no mask.
+  auto start = [&](Value buffer, const wgmma::OperandWalk &walk) {
+    Value low = b.lshr(kernel.buffers[buffer].address, b.i32(4));
+    return walk.lead ? b.bitOr(low, b.i32(walk.lead << 16)) : low;
+  };
+  Value left = start(mma.getLhs(), *a), right = start(mma.getRhs(), *c);
   auto whole = [&](Value low, int64_t steps) {
     return b.bitOr(b.zext(b.add(low, b.i32(steps)), b.i64Type), b.i64(upperDescriptor << 32));
   };
@@ -217,7 +232,7 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   if (mma.getZero())
     accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
   for (int64_t step = 0; step < depth / kind->depth; ++step)
-    b.make<NVVM::Tcgen05MMAOp>(kind->kind, group, NVVM::Tcgen05MMACollectorOp::DISCARD,
+    b.make<NVVM::Tcgen05MMAOp>(kind->kind, groupOf(kernel), NVVM::Tcgen05MMACollectorOp::DISCARD,
                                /*aShift=*/false, into, whole(left, a->step * step),
                                whole(right, c->step * step), b.i32(descriptor),
                                step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
