@@ -1,6 +1,7 @@
-// Runs one collective kernel on virtual GPUs:
+// Runs one collective kernel on virtual GPUs, or a product fused with one:
 //
 //   CollectiveRunner KIND FORM ELEMENT COUNT RANKS POINTS
+//   CollectiveRunner all_gather_product ROWS DEPTH COLUMNS RANKS POINTS
 //
 // The variables TILEWRIGHT_VGPU_… say what is checked and counted.
 #include "test/nvptx/collectives/Team.h"
@@ -15,6 +16,23 @@ int main(int count, char **arguments) {
   if (count != 7) {
     std::cerr << "usage: CollectiveRunner KIND FORM ELEMENT COUNT RANKS POINTS\n";
     return 2;
+  }
+  if (arguments[1] == std::string_view("all_gather_product")) {
+    const tile::FusedProduct product{.ranks = std::atoll(arguments[5]),
+                                     .points = std::atoll(arguments[6]),
+                                     .rows = std::atoll(arguments[2]),
+                                     .depth = std::atoll(arguments[3]),
+                                     .columns = std::atoll(arguments[4])};
+    Result<GpuCode> code = compileFused(product, /*isGather=*/true);
+    Result<std::unique_ptr<Team>> team = Team::make(product.ranks);
+    if (!code.isOk() || !team.isOk()) {
+      std::cerr << "cannot compile or run the kernel\n";
+      return 1;
+    }
+    const std::string wrong = (*team)->runFused(product, /*isGather=*/true, *code, 1);
+    std::cerr << wrong;
+    std::cout << code->ptx;
+    return wrong.empty() ? 0 : 1;
   }
   numerics::CollectiveKernel wanted;
   const auto kind = numerics::collectiveNamed(arguments[1]);
