@@ -30,6 +30,7 @@ public:
     child = fork();
     EXPECT_GE(child, 0);
     if (child == 0) {
+      close(sockets[0]); // so that it sees the end of the first process
       setenv("VGPU_TEST_SOCKET", other.c_str(), 1);
       execl("/proc/self/exe", "second", argument.c_str(), static_cast<char *>(nullptr));
       _exit(127);
@@ -60,7 +61,8 @@ template <typename T> T receiveFrom(int socket) {
 
 /// A message of one byte with room for a file descriptor.
 struct FileMessage {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  char byte = 0;
   iovec data{&byte, 1};
   msghdr header{};
 
