@@ -127,6 +127,16 @@ int64_t CudaDevice::freeBytes() {
   return static_cast<int64_t>(free);
 }
 
+/// Fails if the device has no memory because it is lost, or because a kernel has just failed, which
+/// every call reports from then on.
+static Status whyNoMemory(CudaDevice &device) {
+  TILEWRIGHT_TRY(device.isUsable());
+  const ContextScope scope(device);
+  size_t free = 0, total = 0;
+  Status status = TILEWRIGHT_CUDA(device.api(), cuMemGetInfo, &free, &total);
+  return status.error() == Error::cudaKernelFailed ? std::move(status) : Status();
+}
+
 namespace {
 
 /// Memory of a device, from a CUDA pool. The runtime's Allocator caches free blocks: it gets a
@@ -185,7 +195,7 @@ public:
     device->api().cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(data), stream);
   }
 
-  Status whyNone() const override { return device->isUsable(); }
+  Status whyNone() const override { return whyNoMemory(*device); }
 
 private:
   const std::shared_ptr<CudaDevice> device;
@@ -207,6 +217,8 @@ public:
     const ContextScope scope(*device);
     device->api().cuMemFreeHost(data);
   }
+
+  Status whyNone() const override { return whyNoMemory(*device); }
 
 private:
   const std::shared_ptr<CudaDevice> device;
