@@ -29,6 +29,12 @@ ProgramTree::ProgramTree(const CommPlan &plan) : plan(plan), coordinates(plan.me
     for (const auto &[position, item] : list)
       into.push_back(item);
   }
+  for (PlanIndex i = 0; i < plan.guards.size(); ++i) {
+    std::vector<uint32_t> &used = armsWithItems.emplace_back();
+    for (uint32_t number = 0; number < plan.guards[i].arms; ++number)
+      if (!arm(i, number).empty())
+        used.push_back(number);
+  }
 }
 
 bool ProgramTree::takes(int64_t rank, PlanIndex number, uint32_t arm) const {

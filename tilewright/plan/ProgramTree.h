@@ -25,6 +25,8 @@ public:
   const std::vector<Item> &arm(PlanIndex guard, uint32_t number) const {
     return items[firstArm[guard] + number];
   }
+  /// The arms that contain something: a branch may have thousands that do not.
+  const std::vector<uint32_t> &usedArms(PlanIndex guard) const { return armsWithItems[guard]; }
 
   using Path = GuardPath;
   Path pathOf(const Site &site) const { return collective::pathOf(plan, site); }
@@ -40,8 +42,9 @@ public:
   bool dependsOnRank(const Path &path) const;
 
 private:
-  std::vector<std::vector<Item>> items; // the top, then the arms of all guards
-  std::vector<size_t> firstArm;         // by guard, in `items`
+  std::vector<std::vector<Item>> items;             // the top, then the arms of all guards
+  std::vector<size_t> firstArm;                     // by guard, in `items`
+  std::vector<std::vector<uint32_t>> armsWithItems; // by guard
 };
 
 } // namespace tilewright::collective

@@ -75,7 +75,7 @@ int64_t Unroller::countEvents(const std::vector<ProgramTree::Item> &items, int64
       ++count;
     } else {
       const Guard &guard = tree.plan.guards[item.index];
-      for (uint32_t arm = 0; arm < guard.arms; ++arm)
+      for (uint32_t arm : tree.usedArms(item.index))
         if (tree.takes(rank, item.index, arm)) {
           const int64_t iterations =
               guard.kind == Guard::Kind::loop ? loopIterations[item.index] + (arm == 0) : 1;
@@ -129,7 +129,7 @@ bool Unroller::findEmpty(const std::vector<ProgramTree::Item> &items, int64_t ra
   for (const ProgramTree::Item &item : items) {
     if (item.what == ProgramTree::Item::What::guard) {
       bool empty = true;
-      for (uint32_t arm = 0; arm < tree.plan.guards[item.index].arms; ++arm)
+      for (uint32_t arm : tree.usedArms(item.index))
         if (tree.takes(rank, item.index, arm))
           empty &= findEmpty(tree.arm(item.index, arm), rank);
       isEmpty[item.index] = empty;
@@ -168,7 +168,7 @@ void Unroller::unrollGuard(PlanIndex number, int64_t rank, Unrolled &into) {
     const auto choice = std::find_if(fixed.begin(), fixed.end(), [&](const Choice &choice) {
       return choice.guard == number && choice.place == place && choice.iterations == current;
     });
-    for (uint32_t arm = 0; arm < guard.arms; ++arm)
+    for (uint32_t arm : tree.usedArms(number))
       if (choice != fixed.end() ? choice->arm == arm : tree.takes(rank, number, arm))
         unroll(tree.arm(number, arm), rank, into);
     return;

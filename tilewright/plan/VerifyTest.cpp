@@ -290,6 +290,27 @@ TEST(Verify, ProgramOrderIsIndependentOfTheNumberOfRanks) {
   EXPECT_LT(seconds, 0.5 * slowness());
 }
 
+TEST(Verify, ArmsWithoutExchangesTakeNoTime) {
+  TestPlan plan({{"x", 2}});
+  const PlanIndex all = plan.axes({0});
+  plan.branchByRank({0, 1}); // so that the loops are simulated
+  for (uint32_t side = 0; side < 2; ++side) {
+    plan.arm(side);
+    plan.loop(1 << 14);
+    plan.arm(1);
+    plan.branchByRank({0, 0}, /*arms=*/1 << 16);
+    plan.arm(0);
+    plan.call("A", all, 0);
+    plan.end();
+    plan.end();
+  }
+  plan.end();
+  VerifyOptions options;
+  options.runsInstances = true;
+  const double seconds = secondsOf([&] { proofOf(plan, options); });
+  EXPECT_LT(seconds, 0.5 * slowness());
+}
+
 TEST(Verify, WhatIsTooLargeIsNotCalledProven) {
   TestPlan plan({{"x", 2}});
   const PlanIndex all = plan.axes({0});
