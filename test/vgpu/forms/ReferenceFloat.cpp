@@ -513,6 +513,14 @@ Expected floatReference(const Form &form, const Inputs &in) {
   default:
     break;
   }
+  if (const Modifier narrow = form.instruction.type(1);
+      narrow == Modifier::f16 || narrow == Modifier::bf16) {
+    auto widened = [&](uint64_t bits) {
+      return std::bit_cast<uint32_t>(static_cast<float>(valueOf(narrow, bits & 0xffff)));
+    };
+    const bool isFused = form.row->handler == Handler::fma;
+    return wideReference<float>(form, {widened(in.a), isFused ? widened(in.b) : in.b, in.c});
+  }
   if (type == Modifier::f32)
     return wideReference<float>(form, in);
   if (type == Modifier::f64)

@@ -344,12 +344,33 @@ Status Decoder::pairOfFloats(Operation operation) {
   return Status();
 }
 
+/// Arithmetic of f32 whose operands but the last are `narrow`: these are widened first.
+Status Decoder::mixedFloats(Operation operation, Modifier narrow) {
+  uint32_t terms[3];
+  const size_t inputs = operands.size() - 1;
+  for (size_t i = 0; i + 1 < inputs; ++i) {
+    const uint32_t from = readBytes(operands[1 + i], 2);
+    terms[i] = temporary(4);
+    Op &op = emit(narrow == Modifier::bf16 ? Operation::bf16toF32 : Operation::f16toF32);
+    op.d = terms[i], op.a = from;
+  }
+  terms[inputs - 1] = readBytes(operands[inputs], 4);
+  const uint32_t d = write(operands[0], 4);
+  Op &op = emit(operation);
+  op.d = d, op.a = terms[0], op.b = terms[1], op.c = inputs > 2 ? terms[2] : terms[0];
+  op.imm = floatForm();
+  return Status();
+}
+
 Status Decoder::floating() {
   const FloatFamily &family = familyOf(handler);
   const Modifier type = instruction->type();
   const bool isDouble = type == Modifier::f64;
   if (type == Modifier::f32x2)
     return pairOfFloats(plus(family.first, floatForm() == 0 ? 0 : 8));
+  if (const Modifier narrow = instruction->type(1);
+      narrow == Modifier::f16 || narrow == Modifier::bf16)
+    return mixedFloats(plus(family.first, floatForm() == 0 ? 0 : 8), narrow);
   if (type != Modifier::f32 && !isDouble)
     return family.half ? halfArithmetic(*family.half) : unsupported("");
   const uint64_t form = handler == Handler::divApprox ? floatForm() & ~roundingMask : floatForm();

@@ -176,6 +176,7 @@ private:
   uint64_t floatForm() const;
   Status halfArithmetic(HalfOperation operation);
   Status pairOfFloats(Operation operation);
+  Status mixedFloats(Operation operation, Modifier narrow);
   Status extremeOfThree(Operation operation, uint64_t form);
   Status setp(uint32_t first, uint32_t second, Modifier type, const Operand &a, const Operand &b,
               const Operand *combine);
