@@ -1,4 +1,4 @@
-"""Kernels of ours that communicate through NVSHMEM, on 4 virtual GPUs: right, and without a report of any check.
+"""Our kernels that communicate through NVSHMEM, on 4 virtual GPUs: right, and without a report of any check.
 
 The functions come from the device bitcode of an installed NVSHMEM (host.find_library); nothing of it is kept here. Each run is
 a process of its own, because the driver reads its settings once.

@@ -201,14 +201,7 @@ static void runForm(Session &session, const Form &form, bool hasResult) {
       text << "st.global.b" << bits << " [%out+" << 64 + i * bytes << "], "
            << registerName(bits, 1 + i) << ";\n";
   text << "ret;\n}\n";
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
-  if (!module)
-    return;
-  const uint8_t *pin = in.data();
-  uint8_t *pout = out.data();
-  const void *arguments[] = {&pin, &pout};
-  ++session.forms;
-  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments))
+  if (!run(session, form, text.str(), in.data(), out.data(), threads))
     return;
   for (unsigned t = 0; t < threads; ++t)
     for (unsigned i = 0; i < count; ++i) {

@@ -114,6 +114,16 @@ bool launch(Session &session, const Form &form, machine::LoadedModule &module,
   return false;
 }
 
+bool run(Session &session, const Form &form, const std::string &text, const void *in, void *out,
+         unsigned threads) {
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
+  if (!module)
+    return false;
+  const void *arguments[] = {&in, &out};
+  ++session.forms;
+  return launch(session, form, *module, {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments);
+}
+
 unsigned registerBits(Modifier type) {
   return type == Modifier::pred ? 1 : std::max(16u, ptx::bitsOf(type));
 }

@@ -104,6 +104,10 @@ std::shared_ptr<machine::LoadedModule> load(Session &session, const Form &form,
 /// orders that PTX allows. If that fails, records it and returns false.
 bool launch(Session &session, const Form &form, machine::LoadedModule &module,
             const machine::LaunchConfig &config, std::span<const void *const> arguments);
+/// Loads and launches a kernel of one block with the parameters `in` and `out`, and counts the
+/// form. If that fails, records it and returns false.
+bool run(Session &session, const Form &form, const std::string &text, const void *in, void *out,
+         unsigned threads = 32);
 
 /// "b16", "b32", "b64" or "b128": the register size for a type. Registers are named by letter: %h,
 /// %r, %d, %q; %p for predicates.

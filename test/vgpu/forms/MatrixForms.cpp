@@ -438,14 +438,7 @@ static void runMove(Session &session, const Form &form) {
          << own(0, "%out") << "st.global.b32 [%a2], %r2;\n";
   }
   text << "ret;\n}\n";
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
-  if (!module)
-    return;
-  const uint16_t *pin = in.data();
-  uint16_t *pout = out.data();
-  const void *arguments[] = {&pin, &pout};
-  ++session.forms;
-  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {32, 1, 1}}, arguments))
+  if (!run(session, form, text.str(), in.data(), out.data()))
     return;
   // A matrix stored by rows has the same bytes in registers and in memory; .trans transposes it.
   for (unsigned i = 0; i < count; ++i)
@@ -512,14 +505,7 @@ static void runByteMove(Session &session, const Form &form) {
       text << "st.global.b32 [%a1+" << 4 * i << "], " << registerName(32, 1 + i) << ";\n";
   }
   text << "ret;\n}\n";
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
-  if (!module)
-    return;
-  const uint8_t *pin = in.data();
-  uint8_t *pout = out.data();
-  const void *arguments[] = {&pin, &pout};
-  ++session.forms;
-  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {32, 1, 1}}, arguments))
+  if (!run(session, form, text.str(), in.data(), out.data()))
     return;
   // Lane l has 16 bytes of input or output; byte v of it is value v of CuTe's layouts.
   for (unsigned lane = 0; lane < 32; ++lane)

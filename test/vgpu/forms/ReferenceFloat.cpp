@@ -50,8 +50,10 @@ Modifier elementOf(Modifier type) {
   case Modifier::f32x2:
     return Modifier::f32;
   case Modifier::e4m3x2:
+  case Modifier::e4m3x4:
     return Modifier::e4m3;
   case Modifier::e5m2x2:
+  case Modifier::e5m2x4:
     return Modifier::e5m2;
   case Modifier::e2m1x2:
   case Modifier::e2m1x4:
@@ -62,10 +64,6 @@ Modifier elementOf(Modifier type) {
   case Modifier::e3m2x2:
   case Modifier::e3m2x4:
     return Modifier::e3m2;
-  case Modifier::e4m3x4:
-    return Modifier::e4m3;
-  case Modifier::e5m2x4:
-    return Modifier::e5m2;
   case Modifier::ue8m0x2:
     return Modifier::ue8m0;
   default:

@@ -199,9 +199,6 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
   }
   text << "selp.u32 %x5, 1, 0, %p1; st.global.b32 [%out], %r1; st.global.b32 [%out+8], %x5;\n"
           "L:\nret;\n}\n";
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text.str());
-  if (!module)
-    return;
   std::vector<uint32_t> in(128), out(128);
   for (int lane = 0; lane < 32; ++lane) {
     in[4 * lane] = static_cast<uint32_t>(lanes.a[lane]);
@@ -209,11 +206,7 @@ static void runForm(Session &session, const Form &form, uint32_t members) {
     in[4 * lane + 2] = lanes.b[lane];
     in[4 * lane + 3] = lanes.c[lane];
   }
-  const uint32_t *pin = in.data();
-  uint32_t *pout = out.data();
-  const void *arguments[] = {&pin, &pout};
-  ++session.forms;
-  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {32, 1, 1}}, arguments))
+  if (!run(session, form, text.str(), in.data(), out.data()))
     return;
   for (int lane = 0; lane < 32; ++lane) {
     if (!(members >> lane & 1) || !lanes.isAsked[lane])

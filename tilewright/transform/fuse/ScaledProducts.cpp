@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/fuse/EraseDead.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 using namespace mlir;
@@ -168,20 +169,8 @@ struct ScaledProducts : impl::ScaledProductsPassBase<ScaledProducts> {
         dot->replaceAllUsesWith(scaled);
         SmallVector<Value> before(dot->getOperands());
         dot.erase();
-        eraseUnused(before);
+        eraseDead(std::move(before));
       }
-  }
-
-  /// Erases the ops that computed the values, if nothing reads them any more.
-  static void eraseUnused(SmallVector<Value> values) {
-    while (!values.empty()) {
-      Operation *op = values.pop_back_val().getDefiningOp();
-      if (!op || !isOpTriviallyDead(op))
-        continue;
-      values.append(op->operand_begin(), op->operand_end());
-      llvm::erase_if(values, [&](Value value) { return value.getDefiningOp() == op; });
-      op->erase();
-    }
   }
 };
 

@@ -4,12 +4,12 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Classify.h"
+#include "tilewright/transform/fuse/EraseDead.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/fuse/ProductCost.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -141,18 +141,6 @@ ProductSizes sizesOf(stablehlo::DotGeneralOp dot, int64_t rate) {
   return sizes;
 }
 
-/// Erases the ops that computed an operand and have no readers any more.
-void eraseDead(ArrayRef<Value> values) {
-  SmallVector<Value> open(values);
-  while (!open.empty()) {
-    Operation *op = open.pop_back_val().getDefiningOp();
-    if (!op || !isOpTriviallyDead(op))
-      continue;
-    llvm::append_range(open, op->getOperands());
-    op->erase();
-  }
-}
-
 /// Replaces the matmul by `pieces` matmuls, which are a batch, and their sum.
 void split(stablehlo::DotGeneralOp dot, int64_t pieces) {
   OpBuilder builder(dot);
@@ -194,10 +182,10 @@ void split(stablehlo::DotGeneralOp dot, int64_t pieces) {
   Value result = total.getResult(0);
   if (result.getType() != dot.getResult().getType())
     result = stablehlo::ConvertOp::create(builder, loc, dot.getResult().getType(), result);
-  const Value operands[] = {dot.getLhs(), dot.getRhs()};
+  SmallVector<Value> operands{dot.getLhs(), dot.getRhs()};
   dot.replaceAllUsesWith(result);
   dot.erase();
-  eraseDead(operands);
+  eraseDead(std::move(operands));
 }
 
 struct SplitK : impl::SplitKPassBase<SplitK> {

@@ -86,8 +86,7 @@ LogicalResult rebuildTuple(stablehlo::TupleOp op, PatternRewriter &rewriter) {
     whole = element.getOperand();
   }
   if (!whole || whole.getType() != op.getType())
-    return rewriter.notifyMatchFailure(op,
-                                       "there are no elements, or the type of their tuple differs");
+    return rewriter.notifyMatchFailure(op, "has no values, or the tuple has another type");
   rewriter.replaceOp(op, whole);
   return success();
 }

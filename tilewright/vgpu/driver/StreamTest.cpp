@@ -10,15 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Work in a stream that blocks until the host opens the gate.
-struct Gate {
-  std::atomic<bool> isOpen = false;
-  static void wait(void *self) {
-    while (!static_cast<Gate *>(self)->isOpen)
-      std::this_thread::sleep_for(100us);
-  }
-};
-
 class StreamTest : public DriverTest {
 protected:
   void SetUp() override {
@@ -85,7 +76,7 @@ TEST_F(StreamTest, AStreamWaitsForAnEventOfAnother) {
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(cuda().cuStreamQuery(second), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(read(data), 1);
-  gate.isOpen = true;
+  gate.open();
   EXPECT_CUDA(cuda().cuEventSynchronize(done));
   EXPECT_CUDA(cuda().cuStreamSynchronize(second));
   EXPECT_EQ(read(data), 11);
@@ -109,7 +100,7 @@ TEST_F(StreamTest, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
   EXPECT_CUDA(cuda().cuStreamSynchronize(free)); // the gate does not block it
   std::thread opener([&] {
     std::this_thread::sleep_for(5ms);
-    gate.isOpen = true;
+    gate.open();
   });
   // Waits for `blocking`, and returns when the callback itself is done.
   EXPECT_CUDA(cuda().cuLaunchHostFunc(nullptr, Note::take, &inLegacy));
@@ -131,7 +122,7 @@ TEST_F(StreamTest, ThreadsHaveDefaultStreamsOfTheirOwn) {
   std::thread([&] {
     EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
     Gate open;
-    open.isOpen = true;
+    open.open();
     EXPECT_CUDA(launchHost(nullptr, Gate::wait, &open));
     EXPECT_CUDA(synchronise(nullptr)); // not blocked by the other thread's stream
     unsigned long long mine = 0, legacy = 0;
@@ -139,7 +130,7 @@ TEST_F(StreamTest, ThreadsHaveDefaultStreamsOfTheirOwn) {
     EXPECT_CUDA(cuda().cuStreamGetId(legacyStream, &legacy));
     EXPECT_NE(mine, legacy);
   }).join();
-  gate.isOpen = true;
+  gate.open();
   EXPECT_CUDA(synchronise(nullptr));
 }
 
@@ -186,7 +177,7 @@ TEST_F(StreamTest, ADestroyedStreamStillDoesItsWork) {
   EXPECT_CUDA(cuda().cuMemsetD32Async(data, 42, 1, gone));
   EXPECT_CUDA(cuda().cuEventRecord(done, gone));
   EXPECT_CUDA(cuda().cuStreamDestroy_v2(gone));
-  gate.isOpen = true;
+  gate.open();
   EXPECT_CUDA(cuda().cuEventSynchronize(done));
   EXPECT_EQ(read(data), 42);
 }

@@ -72,7 +72,7 @@ After runQueryCancel(Warp &warp, const Op *op, std::byte *registers, uint32_t, u
       holds = isCanceled ? holds | 1u << lane : holds & ~(1u << lane);
       warp.sawNoCluster = warp.sawNoCluster || !isCanceled;
     }
-    for (unsigned i = 0; i < form.count; ++i) // arbitrary if there is no cluster
+    for (unsigned i = 0; i < form.count; ++i) // arbitrary without a cluster
       setWord(registers, form.slots[i], lane, isCanceled ? words[form.first + i] : 0xdeadbeefu);
   }
   if (form.isTest)

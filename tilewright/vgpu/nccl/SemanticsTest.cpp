@@ -259,7 +259,7 @@ TEST(Init, AMissingRankIsWaitedForUntilAbort) {
   std::this_thread::sleep_for(moment);
   EXPECT_EQ(asyncError(comm), ncclInProgress);
   EXPECT_NCCL(nccl().ncclCommAbort(comm));
-  // For the rank that comes later there is no communicator left to join.
+  // The rank that comes later finds no communicator to join.
   RankDevice second(1);
   ncclComm_t late = nullptr;
   EXPECT_EQ(nccl().ncclCommInitRank(&late, 2, id, 1), ncclSystemError);
@@ -539,12 +539,10 @@ TEST(End, FreedMemoryMakesTheContextFailAsAKernelWould) {
   EXPECT_CUDA(cuda().cuStreamCreate(&stream, 0));
   void *data = reinterpret_cast<void *>(gone);
   // Without the gate the context may fail before ncclAllReduce has returned, and then it says so.
-  std::atomic<bool> gate = false;
-  EXPECT_CUDA(cuda().cuLaunchHostFunc(
-      stream, [](void *open) { static_cast<std::atomic<bool> *>(open)->wait(false); }, &gate));
+  driver::Gate gate;
+  EXPECT_CUDA(cuda().cuLaunchHostFunc(stream, driver::Gate::wait, &gate));
   EXPECT_NCCL(nccl().ncclAllReduce(data, data, 4, ncclFloat32, ncclSum, comm, stream));
-  gate = true;
-  gate.notify_one();
+  gate.open();
   EXPECT_EQ(cuda().cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_NCCL(nccl().ncclCommAbort(comm));
   EXPECT_CUDA(cuda().cuCtxDestroy_v2(own));

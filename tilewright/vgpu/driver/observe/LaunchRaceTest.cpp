@@ -3,8 +3,6 @@
 
 #include "gmock/gmock.h"
 
-#include <atomic>
-
 namespace tilewright::vgpu::driver {
 namespace {
 
@@ -167,16 +165,6 @@ TEST_F(LaunchRaceTest, AnEventThatIsDoneAlreadyOrdersToo) {
   finish();
   EXPECT_FALSE(hasNewFinding()) << report();
 }
-
-/// Waits in a stream until the test opens it: what follows was submitted early and runs late.
-struct Gate {
-  std::atomic<bool> isOpen = false;
-  static void wait(void *self) { static_cast<Gate *>(self)->isOpen.wait(false); }
-  void open() {
-    isOpen = true;
-    isOpen.notify_one();
-  }
-};
 
 TEST_F(LaunchRaceTest, ALaunchAfterAllOthersDoesNotHideThemFromTheNext) {
   Gate gate;

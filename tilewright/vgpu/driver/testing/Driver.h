@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
@@ -103,6 +104,16 @@ protected:
   }
 
   CUcontext context = nullptr;
+};
+
+/// Holds a stream until the test opens it: cuLaunchHostFunc(stream, Gate::wait, &gate).
+struct Gate {
+  std::atomic<bool> isOpen = false;
+  static void wait(void *self) { static_cast<Gate *>(self)->isOpen.wait(false); }
+  void open() {
+    isOpen = true;
+    isOpen.notify_one();
+  }
 };
 
 /// The kernels of the tests: `add_one` adds 1 to each of n ints; `trap` fails; `spin` waits until

@@ -181,16 +181,17 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
   // Expect the bytes that all CTAs copy into this CTA's slot. The first CTA of a pair multiplies
   // for both, so its barrier expects the bytes of both, and the other's is not used.
   const bool isPair = state.isReadByTensorProducts && kernel.clusterSize() > 1;
-  Value expects = b.zext(isPair ? b.equal(kernel.ctaRank(), b.i32(0)) : b.truth(true), b.i32Type);
   const int64_t bytes = state.copyBytes * (isPair ? kernel.clusterSize() : 1);
-  if (isPair)
+  if (isPair) {
+    Value expects = b.zext(b.equal(kernel.ctaRank(), b.i32(0)), b.i32Type);
     b.assembly({},
                "{\n.reg .pred on;\nsetp.ne.b32 on, $2, 0;\n@on "
                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;\n}",
                "r,r,r,~{memory}", {barrierOf(state, slot, false), b.i32(bytes), expects});
-  else
+  } else {
     b.assembly({}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
                {barrierOf(state, slot, false), b.i32(bytes)});
+  }
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
 }
