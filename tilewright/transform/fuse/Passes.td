@@ -188,7 +188,7 @@ def FuseProductsPass : Pass<"fuse-products", "::mlir::func::FuncOp"> {
     own. A matmul is fused with its prologue, which consists of cheap elementwise ops and data movement
     that only the matmul reads (a dequantization, possibly with group scales, which involve reshapes; a
     transpose), and with its epilogue, which consists of elementwise ops and is the only reader of the
-    matmul (bias, activation, residual, conversion). On a chip with `wgmma`, the epilogue may also
+    matmul (bias, activation, residual, conversion). On a chip with `wgmma` or `tcgen05`, the epilogue may also
     reduce rows and use the results (a softmax), if the copy engine can load both operands and a row
     has at most 256 columns, the width of a tile. A gather is fused with the cheap ops that compute its
     indices, and with an epilogue of elementwise ops.

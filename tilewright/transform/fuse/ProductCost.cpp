@@ -31,12 +31,36 @@ int64_t divideUp(int64_t size, int64_t part) {
   return int64_t(llvm::divideCeil(uint64_t(size), uint64_t(part)));
 }
 
+/// The tiles that the matrix instructions of a chip can compute.
+struct TileLimits {
+  int64_t leastRows, maxRows;
+  /// The rows of a tile with which the instructions reach their full rate.
+  int64_t fullRows;
+  /// Whether two multiprocessors in a cluster can share the rows, or the columns, of their tiles.
+  bool sharesRows, sharesColumns;
+};
+TileLimits limitsOf(exec::TargetAttr target) {
+  const bool hasClusters = target.getRates().getCluster() > 1;
+  switch (target.getMatrix().getUnit()) {
+  case exec::MatrixUnit::mma:
+    return {16, longestSide, 16, false, false};
+  case exec::MatrixUnit::wgmma:
+    return {64, longestSide, 64, hasClusters, hasClusters};
+  case exec::MatrixUnit::tcgen05:
+    // Tensor memory has 128 lanes, of which 64 rows occupy half. The two CTAs of a pair have
+    // different rows.
+    return {64, 128, 128, false, hasClusters};
+  }
+  return {};
+}
+
 /// Bytes that a multiprocessor loads for one step along K. Two in a cluster share the larger side
 /// that has more than one tile on the other.
-double bytesPerStep(const ProductSizes &sizes, const Tile &tile, bool hasClusters) {
+double bytesPerStep(const ProductSizes &sizes, const Tile &tile, const TileLimits &limits) {
   const double lhs = double(tile.m * sizes.lhsBits) / 8, rhs = double(tile.n * sizes.rhsBits) / 8;
-  const double shared = std::max(tile.rows > 1 ? rhs : 0, tile.columns > 1 ? lhs : 0);
-  return lhs + rhs - (hasClusters ? shared / 2 : 0);
+  const double shared = std::max(limits.sharesColumns && tile.rows > 1 ? rhs : 0,
+                                 limits.sharesRows && tile.columns > 1 ? lhs : 0);
+  return lhs + rhs - shared / 2;
 }
 
 } // namespace
@@ -45,16 +69,14 @@ SplitCost costOfPieces(const ProductSizes &sizes, exec::TargetAttr target, int64
   const exec::RatesAttr rates = target.getRates();
   const auto units = double(target.getUnits());
   const double share = std::min(portBytes, double(rates.getL2BytesPerCycle()) / units);
-  // Instructions of a warpgroup have 64 rows, those of a warp 16.
-  const bool hasRoles = target.getMatrix().getUnit() == exec::MatrixUnit::wgmma;
+  const TileLimits limits = limitsOf(target);
   SplitCost best{.pieces = pieces};
-  for (int64_t m = hasRoles ? 64 : 16; m <= longestSide; m *= 2)
+  for (int64_t m = limits.leastRows; m <= limits.maxRows; m *= 2)
     for (int64_t n = 16; n <= longestSide && m * n <= largestTile; n *= 2) {
       const Tile tile{m, n, divideUp(sizes.m, m), divideUp(sizes.n, n)};
       const int64_t tiles = sizes.batch * pieces * tile.rows * tile.columns;
-      const double perStep =
-          std::max(double(m * n) / double(sizes.rate),
-                   bytesPerStep(sizes, tile, hasRoles && rates.getCluster() > 1) / share);
+      const double perStep = std::max(double(std::max(m, limits.fullRows) * n) / double(sizes.rate),
+                                      bytesPerStep(sizes, tile, limits) / share);
       const double cycles =
           std::ceil(double(tiles) / units) * double(sizes.k) / double(pieces) * perStep;
       if (best.tiles == 0 || cycles < best.cycles)

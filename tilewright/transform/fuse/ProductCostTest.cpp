@@ -22,6 +22,14 @@ exec::TargetAttr hopper(int64_t units = 132) {
       "cluster = 2>");
 }
 
+exec::TargetAttr blackwell() {
+  return targetOf(
+      "chip = \"sm_100a\", units = 148, gpu = <>, matrix = <unit = tcgen05, types = [bf16]>, rates "
+      "= "
+      "<f16 = 4096, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 4300, "
+      "l2_bytes = 126000000, cluster = 2>");
+}
+
 ProductSizes bf16(int64_t m, int64_t n, int64_t k, int64_t batch = 1) {
   return {.batch = batch, .m = m, .n = n, .k = k, .rate = 2048};
 }
@@ -84,6 +92,26 @@ TEST(ProductCost, WarpsHaveSmallerTilesThanWarpgroups) {
   EXPECT_EQ(costOfPieces(bf16(64, 64, 16384), ampere, 1).tiles, 16);
   EXPECT_EQ(costOfPieces(bf16(64, 64, 16384), hopper(), 1).tiles, 4) << "tiles of 64 rows";
   EXPECT_GT(piecesOf(sizes, ampere), 8);
+}
+
+TEST(ProductCost, TensorMemoryHasTilesOf64Or128Rows) {
+  ProductSizes sizes = bf16(64, 64, 16384);
+  sizes.rate = 4096;
+  EXPECT_EQ(costOfPieces(sizes, blackwell(), 1).tiles, 4) << "not 16 rows as with mma.sync";
+  sizes.m = 256;
+  sizes.n = 16;
+  EXPECT_GE(costOfPieces(sizes, blackwell(), 1).tiles, 2) << "not 256 rows";
+  EXPECT_GT(piecesOf(sizes, blackwell()), 8);
+}
+
+/// An accumulator of 64 rows takes the tensor cores as long as one of 128.
+TEST(ProductCost, HalfOfTheLanesOfTensorMemoryCostAsMuchAsAll) {
+  // So many multiply-adds for each byte that loads do not limit them.
+  ProductSizes half = bf16(64, 4096, 16384, /*batch=*/148), whole = bf16(128, 4096, 16384, 148);
+  half.rate = whole.rate = 512;
+  EXPECT_DOUBLE_EQ(costOfPieces(half, blackwell(), 1).cycles,
+                   costOfPieces(whole, blackwell(), 1).cycles);
+  EXPECT_LT(costOfPieces(half, hopper(), 1).cycles, costOfPieces(whole, hopper(), 1).cycles);
 }
 
 } // namespace

@@ -155,25 +155,32 @@ const char *refuseUpdate(exec::FusionOp producer, exec::FusionOp update) {
 /// The maximum number of columns in one tile of a warp-specialized kernel.
 constexpr int64_t maxColumns = 256;
 
-/// Whether the matmul becomes a warp-specialized kernel whose operands the copy engine can load. In
-/// such a kernel a few threads hold whole rows of a tile, so reducing rows is cheap. In other
-/// kernels, keeping whole rows in a tile would cost too much.
-bool canHaveRoles(exec::FusionOp product) {
-  const exec::MatrixAttr matrix = exec::targetOf(product).getMatrix();
+/// Why the matmul does not become a warp-specialized kernel whose operands the copy engine loads;
+/// null if it does. In such a kernel a few threads hold whole rows of a tile, so reducing rows is
+/// cheap. In other kernels, keeping whole rows in a tile would cost too much.
+const char *refuseRoles(exec::FusionOp product) {
+  const exec::TargetAttr target = exec::targetOf(product);
+  const exec::MatrixAttr matrix = target.getMatrix();
   auto dots = bodyOf(product).getOps<stablehlo::DotGeneralOp>();
-  if (!matrix || matrix.getUnit() != exec::MatrixUnit::wgmma || !llvm::hasSingleElement(dots))
-    return false;
+  if (!matrix || matrix.getUnit() == exec::MatrixUnit::mma || !llvm::hasSingleElement(dots))
+    return "it reduces, so a block would need all columns";
   stablehlo::DotGeneralOp dot = *dots.begin();
+  // See NvidiaRates.def: a chip with tensor memory that multiplies s8 more slowly than f16 does so
+  // with mma.sync.
+  const exec::RatesAttr rates = target.getRates();
+  if (matrix.getUnit() == exec::MatrixUnit::tcgen05 && rates && rates.getS8() < rates.getF16() &&
+      cast<RankedTensorType>(dot.getLhs().getType()).getElementType().isInteger(8))
+    return "it reduces, but warps multiply these types, and a warp holds only a part of each row";
   stablehlo::DotDimensionNumbersAttr dims = dot.getDotDimensionNumbers();
   if (dims.getLhsContractingDimensions().size() != 1)
-    return false;
+    return "it reduces, but the copy engine cannot load the product's operands";
   for (auto [operand, batch, contracting] :
        {std::tuple(dot.getLhs(), dims.getLhsBatchingDimensions(),
                    dims.getLhsContractingDimensions()),
         {dot.getRhs(), dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()}}) {
     auto type = cast<RankedTensorType>(operand.getType());
     if (!type.getElementType().isIntOrFloat()) // matrix units have no complex products
-      return false;
+      return "it reduces, so a block would need all columns";
     const int64_t rank = type.getRank(), bits = type.getElementTypeBitWidth();
     const bool isTf32 = type.getElementType().isF32() && canMultiplyAsTf32(dot, matrix);
     // Instructions read 8-bit and 32-bit elements only along K.
@@ -181,12 +188,12 @@ bool canHaveRoles(exec::FusionOp product) {
                          ((bits == 8 || isTf32) && contracting[0] == rank - 1);
     if (!isa<BlockArgument>(operand) || !isTaken || contracting[0] < rank - 2 ||
         int64_t(batch.size()) != rank - 2 || type.getShape().back() * bits / 8 % 16 != 0)
-      return false;
+      return "it reduces, but the copy engine cannot load the product's operands";
     for (auto [index, dim] : llvm::enumerate(batch))
       if (dim != int64_t(index))
-        return false;
+        return "it reduces, but the copy engine cannot load the product's operands";
   }
-  return true;
+  return nullptr;
 }
 
 /// Why a fusion cannot become an epilogue of the matmul or gather; null if it can.
@@ -197,8 +204,8 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
     return "it contains a product too";
   const ArrayRef<int64_t> shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
   const bool reduces = isReduction(reader);
-  if (reduces && !canHaveRoles(product))
-    return "it reduces, so a block would need all columns";
+  if (const char *refusal = reduces ? refuseRoles(product) : nullptr)
+    return refusal;
   if (reduces && shape.back() > maxColumns)
     return "it reduces, but a tile holds at most 256 columns";
   // `touched` contains the values that have the product's shape, `rows` the values that have one

@@ -161,3 +161,46 @@ func.func @negative_table(%x: tensor<50x64xbf16>, %i: tensor<7x1xi32>, %w: tenso
   return %d : tensor<7x16xf32>
 }
 }
+
+// -----
+
+// On a chip with tensor memory, the threads of an epilogue hold whole rows too.
+#blackwell = #exec.target<gpu = <>, matrix = <unit = tcgen05, types = [tf32, i8], tensor_columns = 512>, rates = <f16 = 4096, s8 = 8192>>
+module attributes {exec.target = #blackwell} {
+// CHECK-LABEL: @rows_of_tensor_memory
+// CHECK-NEXT: 1 x dot_general_{{.*}} a product with an epilogue
+func.func @rows_of_tensor_memory(%x: tensor<64x32xf16>, %w: tensor<32x256xf16>) -> tensor<64x256xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x32xf16>, tensor<32x256xf16>) -> tensor<64x256xf32>
+  %e = stablehlo.exponential %d : tensor<64x256xf32>
+  %s = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> tensor<64x256xf32>
+  %r = stablehlo.divide %e, %b : tensor<64x256xf32>
+  return %r : tensor<64x256xf32>
+}
+
+// CHECK-LABEL: @rows_of_s8
+// CHECK-NEXT: 1 x dot_general_{{.*}} a product with an epilogue
+func.func @rows_of_s8(%x: tensor<64x32xi8>, %w: tensor<256x32xi8>) -> tensor<64xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<64x32xi8>, tensor<256x32xi8>) -> tensor<64x256xi32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xi32>, tensor<i32>) -> tensor<64xi32>
+  return %s : tensor<64xi32>
+}
+}
+
+// -----
+
+// This one multiplies s8 with mma.sync.
+#ultra = #exec.target<gpu = <>, matrix = <unit = tcgen05, types = [tf32, i8], tensor_columns = 512>, rates = <f16 = 4096, s8 = 64>>
+module attributes {exec.target = #ultra} {
+// CHECK-LABEL: @negative_rows_of_s8
+// CHECK-DAG: 1 x dot_general: 1 op an op by itself
+// CHECK-DAG: 1 x reduce
+func.func @negative_rows_of_s8(%x: tensor<64x32xi8>, %w: tensor<256x32xi8>) -> tensor<64xi32> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<64x32xi8>, tensor<256x32xi8>) -> tensor<64x256xi32>
+  %s = stablehlo.reduce(%d init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xi32>, tensor<i32>) -> tensor<64xi32>
+  return %s : tensor<64xi32>
+}
+}
