@@ -86,7 +86,8 @@ Result<CUevent> CollectiveLane::start(collective::DeviceCommunicator &communicat
     if (watch)
       TILEWRIGHT_TRY(watch->mark(1, queue.stream()));
     TILEWRIGHT_ASSIGN(CUevent ended, queue.mark());
-    queue.finished().onReady([forget, watch, label, whenEnded](const Status &status) {
+    // On the queue's thread, because a timeline has a row for each thread.
+    queue.whenFinished([forget, watch, label, whenEnded](const Status &status) {
       if (whenEnded)
         whenEnded(status.isOk());
       if (watch && status.isOk())

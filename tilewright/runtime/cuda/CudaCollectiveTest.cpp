@@ -4,7 +4,10 @@
 #include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/testing/HostEngine.h"
 #include "tilewright/runtime/cuda/testing/Kernels.h"
+#include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+
+#include <map>
 
 namespace tilewright::runtime::conformance {
 namespace {
@@ -118,6 +121,33 @@ TEST_F(CudaCollectiveTest, RunsBetweenTheStepsOfThePlan) {
   client->drain();
   trace::stop();
   EXPECT_THAT(trace::toJson(), AllOf(HasSubstr("all_reduce.0"), HasSubstr("collectives 3")));
+}
+
+/// Collectives that end before the host has queued the next step are in the row of their lane too,
+/// in the order of the plan.
+TEST_F(CudaCollectiveTest, ATimelineHasTheCollectivesOfALaneInOneRow) {
+  constexpr uint32_t sums = 24;
+  Program p = forRanks("many");
+  Slice x = p.parameter(floats()), y = p.result(floats());
+  std::vector<std::string> wanted;
+  for (uint32_t id = 0; id < sums; ++id) {
+    addSum(p, id, x, y);
+    wanted.push_back(concat("all_reduce.", id));
+  }
+  auto program = load(p);
+  for (int round = 0; round < 10; ++round) {
+    trace::start();
+    EXPECT_EQ(resultsOf(*program, {1, 2, 3, 4}), std::vector<float>(ranks, 10));
+    client->drain();
+    trace::stop();
+    std::map<std::string, std::vector<std::string>> rows;
+    for (const trace::ThreadEvents &thread : trace::eventsSince(0))
+      for (const trace::Event &event : thread.events)
+        if (event.category && std::string_view(event.category) == "collective")
+          rows[thread.name].push_back(event.name);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(rows[concat("collectives ", rank)], wanted) << "round " << round;
+  }
 }
 
 TEST_F(CudaCollectiveTest, PermutedDevicesAndSubgroups) {

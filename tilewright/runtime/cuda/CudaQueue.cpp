@@ -55,7 +55,18 @@ Event CudaQueue::finished() {
   return done.isOk() ? *std::move(done) : Event::failed(std::move(done).takeStatus());
 }
 
+void CudaQueue::whenFinished(Event::Callback callback) {
+  Result<Event> done = submit(nullptr, callback);
+  if (!done.isOk())
+    callback(std::move(done).takeStatus());
+}
+
 Result<Event> CudaQueue::record(std::shared_ptr<const std::string> activity) {
+  return submit(std::move(activity), nullptr);
+}
+
+Result<Event> CudaQueue::submit(std::shared_ptr<const std::string> activity,
+                                Event::Callback callback) {
   std::lock_guard lock(mutex);
   TILEWRIGHT_ASSIGN(CUevent event, takeEvent());
   const uint32_t number = ++lastNumber;
@@ -72,6 +83,9 @@ Result<Event> CudaQueue::record(std::shared_ptr<const std::string> activity) {
   pieces.push_back({event, Promise(), std::move(activity), number});
   ++underWay;
   Event done = pieces.back().promise.event();
+  // The thread cannot take the piece before the lock is released, so the callback runs on it.
+  if (callback)
+    done.onReady(std::move(callback));
   if (!thread.joinable())
     thread = std::thread([this] { watch(); });
   arrived.notify_one();

@@ -41,6 +41,10 @@ public:
 
   /// Completes when everything submitted to the stream so far is complete.
   Event finished();
+  /// Calls `callback` when everything submitted to the stream so far is complete: on the queue's
+  /// thread, and in the order of these calls. A callback of finished() runs on the caller's thread
+  /// if the work has ended already. If the stream does not accept an event, calls it at once.
+  void whenFinished(Event::Callback callback);
   /// Like finished(), for a program; `activity` is a prefix of failure messages: "running 'f' on
   /// cuda:0". Fails only if the stream does not accept the event; an event that is returned reports
   /// the failure of the program itself, possibly before this function returns.
@@ -70,6 +74,7 @@ private:
   };
   void watch();
   Status endOf(const Piece &piece);
+  Result<Event> submit(std::shared_ptr<const std::string> activity, Event::Callback callback);
   bool hasEnded(uint32_t number) const;
   Result<CUevent> takeEvent(); // the caller holds the mutex
 
