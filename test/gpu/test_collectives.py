@@ -79,6 +79,14 @@ def test_ragged_all_to_all_agrees_with_numpy(target, count, results):
     assert out == f"{results} results agree with numpy\n"
 
 
+@pytest.mark.parametrize("count", [4, 8])
+def test_ragged_rows_by_kernels_of_our_own_agree_with_numpy(count):
+    process = start("tilewright", count, script=ROOT / "test/gpu/ragged_exchange.py", TILEWRIGHT_RUNTIME_NCCL_LIBRARY="none")
+    out, error = process.communicate(timeout=600)
+    assert process.returncode == 0, error[-4000:]
+    assert out == "24 results agree with numpy\n"
+
+
 @pytest.mark.parametrize("count", [2, 8])
 def test_kernels_of_our_own_agree_with_jaxlib(count):
     ours, theirs = start("tilewright", count, TILEWRIGHT_RUNTIME_NCCL_LIBRARY="none"), start("cpu", count)

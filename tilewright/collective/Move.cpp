@@ -1,4 +1,5 @@
 #include "tilewright/collective/Move.h"
+#include "tilewright/collective/Clique.h"
 #include "tilewright/numerics/Shape.h"
 #include "tilewright/support/Concat.h"
 
@@ -82,6 +83,32 @@ static Status checkRagged(const Call &call, int64_t members) {
       return Status(Error::raggedRows, concat("'", call.name, "' sends ", size, " rows from row ",
                                               offset, " of a tensor with ", rows, " rows"));
   }
+  return Status();
+}
+
+Status checkReceivedLists(const Call &call, int64_t members, int64_t rank) {
+  const int64_t entries = static_cast<int64_t>(call.ragged.size()) / 4;
+  if (call.tensors.size() != 1 || call.ragged.size() % 4 != 0 || entries % members != 0)
+    return Status(Error::collectiveGroups,
+                  concat(describe(call), " has ", call.tensors.size(), " tensors and ",
+                         call.ragged.size(),
+                         " offsets and sizes; it must have 1 tensor and four "
+                         "lists that a group of ",
+                         members, " divides"));
+  TILEWRIGHT_TRY(checkTensor(call, call.tensors[0], members));
+  auto list = [&](int64_t which, int64_t entry) {
+    return call.ragged[static_cast<size_t>(which * entries + entry)];
+  };
+  for (int64_t entry = 0; entry < entries; ++entry)
+    for (const bool isSend : {true, false}) {
+      const int64_t offset = list(isSend ? 0 : 2, entry), rows = list(isSend ? 1 : 3, entry);
+      const int64_t limit = (isSend ? call.tensors[0].inDims : call.tensors[0].outDims)[0];
+      if (offset < 0 || rows < 0 || (rows > 0 && (offset > limit || rows > limit - offset)))
+        return Status(Error::raggedRows,
+                      concat(describe(call), ": rank ", rank, isSend ? " sends" : " receives",
+                             " rows ", offset, " to ", offset + rows, " of a tensor with ", limit,
+                             " rows"));
+    }
   return Status();
 }
 

@@ -14,6 +14,9 @@ namespace tilewright::collective {
 ///  - collectiveGroups (E6002)
 ///  - raggedRows (E6030)
 Status checkCall(const Call &call, int64_t members);
+/// The same for a ragged_all_to_all on devices, whose output offsets this rank has received
+/// (DeviceCommunicator::enqueue). `rank` is for messages.
+Status checkReceivedLists(const Call &call, int64_t members, int64_t rank);
 
 /// The memory of all members, as one member sees it.
 struct Party {

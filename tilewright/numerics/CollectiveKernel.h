@@ -32,7 +32,7 @@ constexpr std::string_view nameOf(CollectiveForm form) {
 ///  - all_reduce: one-shot: in, out, W staging, W signals; else W in, W out, W signals
 ///  - all_gather, all_to_all, broadcast, permute: in, W out, W signals
 ///  - reduce_scatter: W in, out, W signals
-///  - ragged_all_to_all: in, lists, W out, W signals
+///  - ragged_all_to_all: in, lists, out, W slots, W counts, W signals
 struct CollectiveKernel {
   std::string name = "collective";
   CollectiveKind kind = CollectiveKind::allReduce;
@@ -46,10 +46,11 @@ struct CollectiveKernel {
   int64_t ranks = 2, points = 1;
   /// permute: from rank to rank, each at most once on either side.
   std::vector<std::pair<int64_t, int64_t>> pairs = {};
-  /// ragged_all_to_all: `count` is the size of a row; rows of `in` and of each rank's `out`, and
-  /// how many ranges of rows a rank sends to each rank. `lists` are the ranges' first rows in `in`,
-  /// their sizes, and their first rows in the receiver's `out`, as in Call::ragged.
-  int64_t rowsIn = 0, rowsOut = 0, ranges = 1;
+  /// ragged_all_to_all: `count` is the size of a row; rows of this rank's `in` and `out`, and how
+  /// many ranges of rows a rank sends to each rank. `lists` are the four lists of a call on devices
+  /// (DeviceCommunicator::enqueue): first rows in `in`, sizes that are sent, first rows in `out`,
+  /// sizes that arrive. `slots` holds up to `slotRows` rows of each range.
+  int64_t rowsIn = 0, rowsOut = 0, ranges = 1, slotRows = 0;
 
   auto operator<=>(const CollectiveKernel &) const = default;
 };
@@ -64,6 +65,11 @@ inline constexpr int64_t stagingBytesOf(int64_t ranks, int64_t points) {
 }
 inline constexpr int64_t signalBytesOf(int64_t ranks, int64_t points) {
   return points * 2 * ranks * 4;
+}
+
+/// The bytes of each rank's part of the counts of a ragged_all_to_all.
+inline constexpr int64_t countBytesOf(int64_t ranks, int64_t points) {
+  return points * 2 * ranks * 8;
 }
 
 } // namespace tilewright::numerics

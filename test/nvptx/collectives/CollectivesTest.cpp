@@ -87,7 +87,8 @@ TEST_P(Collectives, AllToAllAndRagged) {
                  .points = 2,
                  .rowsIn = 64,
                  .rowsOut = 64,
-                 .ranges = ranges});
+                 .ranges = ranges,
+                 .slotRows = 4 / ranges + 1});
 }
 
 TEST_P(Collectives, BroadcastAndPermute) {

@@ -74,6 +74,7 @@ static std::vector<CollectiveKernel> collectives() {
       make("ragged_all_to_all", CollectiveKind::raggedAllToAll, CollectiveForm::direct, 40),
   };
   all.back().rowsIn = all.back().rowsOut = 64;
+  all.back().slotRows = 4; // two rounds
   return all;
 }
 

@@ -128,7 +128,8 @@ static std::vector<std::pair<bool, size_t>> parametersOf(const CollectiveKernel 
   case CollectiveKind::reduceScatter:
     return {{true, TeamPlaces::in}, {false, TeamPlaces::out}, signals};
   case CollectiveKind::raggedAllToAll:
-    return {{false, TeamPlaces::in}, {false, TeamPlaces::lists}, {true, TeamPlaces::out}, signals};
+    return {{false, TeamPlaces::in},     {false, TeamPlaces::lists}, {false, TeamPlaces::out},
+            {true, TeamPlaces::staging}, {true, TeamPlaces::counts}, signals};
   default:
     return {{false, TeamPlaces::in}, {true, TeamPlaces::out}, signals};
   }
@@ -258,6 +259,23 @@ struct RaggedPlan {
         }
     }
   }
+  /// The four lists of a call: rows that the rank sends, and rows that it gets.
+  std::vector<int64_t> listsOf(int64_t rank) const {
+    std::vector<Piece> come;
+    const size_t each = pieces[0].size() / pieces.size();
+    for (const std::vector<Piece> &sender : pieces)
+      for (size_t range = 0; range < each; ++range)
+        come.push_back(sender[static_cast<size_t>(rank) * each + range]);
+    const std::vector<Piece> &sent = pieces[static_cast<size_t>(rank)];
+    std::vector<int64_t> lists;
+    for (auto [list, field] : {std::pair(&sent, &Piece::from),
+                               {&sent, &Piece::rows},
+                               {&come, &Piece::to},
+                               {&come, &Piece::rows}})
+      for (const Piece &piece : *list)
+        lists.push_back(piece.*field);
+    return lists;
+  }
 };
 
 std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int times,
@@ -277,11 +295,7 @@ std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int t
       operands.push_back(operandOf(rows, rank, 0));
       results.emplace_back(static_cast<size_t>(wanted.rowsOut * wanted.count) * width,
                            std::byte(0x55));
-      std::vector<int64_t> lists;
-      for (int64_t RaggedPlan::Piece::*field :
-           {&RaggedPlan::Piece::from, &RaggedPlan::Piece::rows, &RaggedPlan::Piece::to})
-        for (const RaggedPlan::Piece &piece : plan.pieces[static_cast<size_t>(rank)])
-          lists.push_back(piece.*field);
+      const std::vector<int64_t> lists = plan.listsOf(rank);
       const auto *raw = reinterpret_cast<const std::byte *>(lists.data());
       copy(static_cast<size_t>(rank), TeamPlaces::lists, Bytes(raw, raw + lists.size() * 8));
     } else {

@@ -23,8 +23,9 @@ Result<GpuCode> compileText(const std::string &text, const CodegenOptions &optio
 
 /// Where the parts of the symmetric memory are.
 struct TeamPlaces {
-  static constexpr size_t signals = 0, flags = 1 << 19, staging = 1 << 20, lists = 7 << 20,
-                          in = 8 << 20, out = 24 << 20, seen = 40 << 20, bytes = 56 << 20;
+  static constexpr size_t signals = 0, counts = 1 << 18, flags = 1 << 19, staging = 1 << 20,
+                          lists = 7 << 20, in = 8 << 20, out = 24 << 20, seen = 40 << 20,
+                          bytes = 56 << 20;
 };
 
 /// Devices 0 to `ranks` - 1 of the virtual driver.

@@ -272,4 +272,57 @@ Status Trial::run(Communicator &communicator,
   return Status();
 }
 
+Status tryRaggedRows(const Groups &groups, int64_t width, int64_t scale, Communicator &rank) {
+  const Case test{Kind::raggedAllToAll, ElementType::i32, {}, groups};
+  const std::vector<int64_t> group = groupOf(test, rank.rank(), rank.size());
+  const auto members = static_cast<int64_t>(group.size());
+  const int64_t me = std::find(group.begin(), group.end(), rank.rank()) - group.begin();
+  std::vector<int64_t> starts, sizes, targets, comes, ragged;
+  int64_t next = 0, rows = 0;
+  for (int64_t to = 0; to < members; ++to) {
+    starts.push_back(next);
+    sizes.push_back((me + to) * scale);
+    next += sizes.back();
+    int64_t target = 1; // the first row stays as it was
+    for (int64_t before = 0; before < me; ++before)
+      target += (before + to) * scale;
+    targets.push_back(target);
+    comes.push_back((to + me) * scale);
+    rows += comes.back();
+  }
+  for (const auto *list : {&starts, &sizes, &targets, &comes})
+    ragged.insert(ragged.end(), list->begin(), list->end());
+  auto valueAt = [](int64_t of, int64_t i) { return static_cast<int32_t>(100'000 * of + i); };
+  std::vector<int32_t> in(static_cast<size_t>(next * width));
+  std::vector<int32_t> out(static_cast<size_t>((rows + 2) * width), -1);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = valueAt(rank.rank(), static_cast<int64_t>(i));
+  Call call;
+  call.kind = Kind::raggedAllToAll;
+  call.groups = &groups;
+  call.ragged = ragged;
+  call.name = "ragged";
+  call.tensors = {{ElementType::i32,
+                   {next, width},
+                   {rows + 2, width},
+                   reinterpret_cast<const std::byte *>(in.data()),
+                   reinterpret_cast<std::byte *>(out.data())}};
+  TILEWRIGHT_TRY(rank.run(call));
+  auto at = static_cast<size_t>(width);
+  for (int64_t from = 0; from < members; ++from) {
+    int64_t first = 0;
+    for (int64_t to = 0; to < me; ++to)
+      first += (from + to) * scale;
+    for (int64_t i = 0; i < (from + me) * scale * width; ++i, ++at)
+      if (out[at] != valueAt(group[static_cast<size_t>(from)], first * width + i))
+        return Status(Code::internal,
+                      concat("rank ", rank.rank(), ": element ", i, " of the rows from rank ",
+                             group[static_cast<size_t>(from)], " is ", out[at]));
+  }
+  for (size_t i = 0; i < static_cast<size_t>(width); ++i)
+    if (out[i] != -1 || out[at + i] != -1)
+      return Status(Code::internal, "a row that no rank sent was overwritten");
+  return Status();
+}
+
 } // namespace tilewright::collective::conformance

@@ -52,6 +52,11 @@ private:
   std::vector<Bytes> operands, results; // by tensor
 };
 
+/// One rank's execution of a ragged_all_to_all of rows of `width` integers: member a of a group
+/// sends (a + b) * scale rows to member b. Fails if a row is wrong, or one that no rank sends is
+/// overwritten.
+Status tryRaggedRows(const Groups &groups, int64_t width, int64_t scale, Communicator &rank);
+
 } // namespace tilewright::collective::conformance
 
 #endif // TILEWRIGHT_COLLECTIVE_CONFORMANCE_REFERENCE_H

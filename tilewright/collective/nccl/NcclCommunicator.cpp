@@ -247,13 +247,7 @@ Status NcclCommunicator::allToAll(const Tensor &tensor, const Seat &seat, Device
 Status NcclCommunicator::ragged(const Call &call, const Seat &seat, DeviceStream stream) {
   const int64_t members = static_cast<int64_t>(seat.group.size());
   const int64_t entries = static_cast<int64_t>(call.ragged.size()) / 4;
-  if (call.tensors.size() != 1 || call.ragged.size() % 4 != 0 || entries % members != 0)
-    return Status(Error::collectiveGroups,
-                  concat(describe(call), " has ", call.tensors.size(), " tensors and ",
-                         call.ragged.size(),
-                         " offsets and sizes; it must have 1 tensor and four "
-                         "lists that a group of ",
-                         members, " divides"));
+  TILEWRIGHT_TRY(checkReceivedLists(call, members, own.rank));
   const Tensor &tensor = call.tensors[0];
   auto rowBytes = [](const std::vector<int64_t> &dims, size_t bytes) {
     return dims.empty() || dims[0] == 0 ? size_t(0) : bytes / static_cast<size_t>(dims[0]);
@@ -263,17 +257,6 @@ Status NcclCommunicator::ragged(const Call &call, const Seat &seat, DeviceStream
   auto list = [&](int64_t which, int64_t entry) {
     return call.ragged[static_cast<size_t>(which * entries + entry)];
   };
-  for (int64_t entry = 0; entry < entries; ++entry)
-    for (const bool isSend : {true, false}) {
-      const int64_t offset = list(isSend ? 0 : 2, entry), rows = list(isSend ? 1 : 3, entry);
-      const std::vector<int64_t> &dims = isSend ? tensor.inDims : tensor.outDims;
-      const int64_t limit = dims.empty() ? 0 : dims[0];
-      if (offset < 0 || rows < 0 || (rows > 0 && (offset > limit || rows > limit - offset)))
-        return Status(Error::raggedRows,
-                      concat(describe(call), ": rank ", own.rank, isSend ? " sends" : " receives",
-                             " rows ", offset, " to ", offset + rows, " of a tensor with ", limit,
-                             " rows"));
-    }
   if (!seat.comm) {
     for (int64_t entry = 0; entry < entries; ++entry)
       if (list(1, entry) > 0)

@@ -68,6 +68,20 @@ TEST_P(NcclData, EveryKindInEverySubMesh) {
     EXPECT_TRUE(end.isOk()) << end.toString();
 }
 
+/// Rows of one element, and of more than our own kernels have room for at once.
+TEST_P(NcclData, RaggedRowsInEverySubMesh) {
+  const std::vector<Status> ends =
+      runRanks(kits().front(), GetParam(), 60s, [&](Communicator &rank) -> Status {
+        for (const Groups &groups : groupsOf(GetParam())) {
+          TILEWRIGHT_TRY(tryRaggedRows(groups, 1, 3, rank));
+          TILEWRIGHT_TRY(tryRaggedRows(groups, 260, 11, rank));
+        }
+        return tryRaggedRows({}, 36'000, 1, rank);
+      });
+  for (const Status &end : ends)
+    EXPECT_TRUE(end.isOk()) << end.toString();
+}
+
 /// A program on some of the devices, in another order; then one on all, whose groups cross.
 TEST(NcclMembers, AreNumberedByTheProgram) {
   auto job = kits().front().makeJob(8, 60s);

@@ -28,7 +28,7 @@ static size_t roundUp(size_t bytes) { return (bytes + 255) / 256 * 256; }
 struct SymmetricEngine::Team {
   std::vector<int64_t> members; // ranks of the program, in the order of the group
   std::unique_ptr<SymmetricMemory> memory;
-  size_t staging = 0, in = 0, out = 0; // offsets; signals are at 0
+  size_t counts = 0, staging = 0, in = 0, out = 0; // offsets; signals are at 0
 };
 
 /// The state that the communicators of an engine share.
@@ -69,7 +69,9 @@ SymmetricEngine::State::teamOf(const std::vector<int64_t> &engineRanks, uint8_t 
   for (int64_t rank : engineRanks)
     devices.push_back(ordinals[static_cast<size_t>(rank)]);
   const auto ranks = static_cast<int64_t>(devices.size());
-  made->staging = roundUp(static_cast<size_t>(numerics::signalBytesOf(ranks, options.points)));
+  made->counts = roundUp(static_cast<size_t>(numerics::signalBytesOf(ranks, options.points)));
+  made->staging =
+      made->counts + roundUp(static_cast<size_t>(numerics::countBytesOf(ranks, options.points)));
   made->in = made->staging + static_cast<size_t>(numerics::stagingBytesOf(ranks, options.points));
   made->out = made->in + roundUp(options.windowBytes);
   TILEWRIGHT_TRY(access->makeCurrent(engineRanks.front()));
@@ -129,6 +131,7 @@ public:
 private:
   struct Pending {
     Call call;
+    std::vector<int64_t> lists; // the call's, which the caller need not keep
     size_t clique;
     DeviceStream stream;
   };
@@ -145,6 +148,7 @@ private:
   Status queueTensor(const Part &part);
   Status allReduce(const Part &part);
   Status piecewise(const Part &part, size_t count, size_t rowsIn, size_t rowsOut);
+  Status ragged(const Part &part);
   CollectiveKernel kernelOf(const Part &part, CollectiveForm form, size_t count) const;
   Status launch(const Part &part, const CollectiveKernel &kernel, uint64_t in, uint64_t out);
   Status copy(const Part &part, std::byte *to, const std::byte *from, size_t bytes);
@@ -179,10 +183,13 @@ Status SymmetricEngine::Communicator::enqueue(const Call &call, size_t clique,
   if (seat.members == 0 && call.kind != Kind::broadcast && call.kind != Kind::permute)
     return Status(Error::collectiveGroups,
                   concat(collective::describe(call), " has no group that contains rank ", own));
-  if (call.kind != Kind::raggedAllToAll && seat.members > 0)
+  if (call.kind == Kind::raggedAllToAll)
+    TILEWRIGHT_TRY(collective::checkReceivedLists(call, static_cast<int64_t>(seat.members), own));
+  else if (seat.members > 0)
     TILEWRIGHT_TRY(collective::checkCall(call, static_cast<int64_t>(seat.members)));
   if (depth > 0) {
-    pending.push_back({call, clique, stream});
+    pending.push_back({call, {call.ragged.begin(), call.ragged.end()}, clique, stream});
+    pending.back().call.ragged = pending.back().lists;
     return Status();
   }
   return queue(call, seat, stream);
@@ -206,6 +213,10 @@ Status SymmetricEngine::Communicator::queue(const Call &call, const Seat &seat,
                                             DeviceStream stream) {
   for (const Tensor &tensor : call.tensors) {
     const Part part{call, tensor, seat, stream, numerics::storageBytes(tensor.element)};
+    if (call.kind == Kind::raggedAllToAll) {
+      TILEWRIGHT_TRY(ragged(part));
+      continue;
+    }
     if (collective::outBytes(tensor) == 0)
       continue;
     if (seat.team) {
@@ -351,6 +362,56 @@ Status SymmetricEngine::Communicator::piecewise(const Part &part, size_t count, 
   return Status();
 }
 
+// Kernels get the rows from the window for results, and their lists in the window for operands.
+Status SymmetricEngine::Communicator::ragged(const Part &part) {
+  const Tensor &tensor = part.tensor;
+  const std::span<const int64_t> lists = part.call.ragged;
+  const size_t entries = lists.size() / 4;
+  int64_t count = 1;
+  for (int64_t size : std::span(tensor.inDims).subspan(1))
+    count *= size;
+  if (count == 0 || entries == 0)
+    return Status(); // on all ranks alike
+  if (!part.seat.team) {
+    const size_t row = static_cast<size_t>(count) * part.width;
+    for (size_t i = 0; i < entries; ++i)
+      if (lists[entries + i] > 0)
+        TILEWRIGHT_TRY(copy(part, tensor.out + static_cast<size_t>(lists[2 * entries + i]) * row,
+                            tensor.in + static_cast<size_t>(lists[i]) * row,
+                            static_cast<size_t>(lists[entries + i]) * row));
+    return Status();
+  }
+  // Rows that are too long for two slots of each range are several rows of a shorter length. This
+  // and the number of rows in a slot must be the same on all ranks, whose shapes may differ in the
+  // number of rows.
+  const size_t slot = state->options.windowBytes / (2 * entries);
+  int64_t pieces = 1;
+  while (pieces < count &&
+         (count % pieces != 0 || static_cast<size_t>(count / pieces) * part.width > slot))
+    ++pieces;
+  count /= pieces;
+  CollectiveKernel kernel = kernelOf(part, CollectiveForm::direct, static_cast<size_t>(count));
+  kernel.rowsIn = std::max<int64_t>(tensor.inDims[0] * pieces, 1);
+  kernel.rowsOut = std::max<int64_t>(tensor.outDims[0] * pieces, 1);
+  kernel.ranges = static_cast<int64_t>(entries / part.members());
+  kernel.slotRows = static_cast<int64_t>(slot / (static_cast<size_t>(count) * part.width));
+  std::vector<int64_t> scaled(lists.begin(), lists.end());
+  for (int64_t &value : scaled)
+    value *= pieces;
+  const size_t listBytes = scaled.size() * sizeof(int64_t);
+  if (kernel.slotRows == 0 || listBytes > state->options.windowBytes || !isAligned(tensor.in) ||
+      !isAligned(tensor.out))
+    return Status(Error::deviceForm,
+                  concat(collective::describe(part.call), " has ", entries,
+                         " ranges of rows, too many for windows of ", state->options.windowBytes,
+                         " bytes, or a tensor that is not aligned to ", alignment, " bytes"));
+  // The driver keeps a copy of what it reads from pageable memory.
+  TILEWRIGHT_TRY(
+      copy(part, inWindow(part), reinterpret_cast<const std::byte *>(scaled.data()), listBytes));
+  return launch(part, kernel, reinterpret_cast<uint64_t>(tensor.in),
+                reinterpret_cast<uint64_t>(tensor.out));
+}
+
 Status SymmetricEngine::Communicator::launch(const Part &part, const CollectiveKernel &kernel,
                                              uint64_t in, uint64_t out) {
   TILEWRIGHT_ASSIGN(auto loaded, state->functionOf(kernel, engineRank));
@@ -363,6 +424,13 @@ Status SymmetricEngine::Communicator::launch(const Part &part, const CollectiveK
     values = {window(team.in), window(team.out), window(0)};
   else if (kernel.kind == Kind::reduceScatter)
     values = {window(team.in), {out}, window(0)};
+  else if (kernel.kind == Kind::raggedAllToAll)
+    values = {{in},
+              {reinterpret_cast<uint64_t>(inWindow(part))},
+              {out},
+              window(team.out),
+              window(team.counts),
+              window(0)};
   else
     values = {{in}, window(team.out), window(0)};
   std::vector<void *> pointers;

@@ -116,34 +116,70 @@ struct Collectives : CollectiveBuilder {
     barrier(signals);
   }
 
+  /// Each rank sends rows to slots of the receivers that are its own, and the receivers put them
+  /// where they belong: in rounds, because a slot has room for `slotRows` rows. All ranks make as
+  /// many rounds as the longest range of any rank needs. Two buffers are used in turn, as in
+  /// allReduceOneShot().
   void raggedAllToAll() {
     const int64_t entries = wanted.ranks * wanted.ranges;
     Value in = plain({wanted.rowsIn, wanted.count});
-    Value lists = plain({3, entries}, b.getI64Type());
-    Value out = window({wanted.rowsOut, wanted.count}), signals = addSignals();
+    Value lists = plain({4, entries}, b.getI64Type());
+    Value out = plain({wanted.rowsOut, wanted.count});
+    Value slots = window({2, wanted.ranks, wanted.ranges, wanted.slotRows, wanted.count});
+    Value counts = window({wanted.points, 2, wanted.ranks}, b.getI64Type());
+    Value signals = addSignals();
     finishArguments();
     Value me = rankOf(signals);
-    barrier(signals);
-    // Begin with the next rank, so that ranks do not all send to the same one.
-    forEach(constant(0), constant(entries), [&](Value number) {
-      AffineExpr n, m;
-      bindDims(b.getContext(), n, m);
-      Value entry = index((n + m * wanted.ranges) % entries, {number, me});
-      Value peer = index(n.floorDiv(wanted.ranges), {entry});
-      auto fact = [&](int64_t list) { return element(lists, {constant(list), entry}); };
-      Value from = fact(0), rows = fact(1), to = fact(2);
-      forEach(
-          point(), rows,
-          [&](Value row) {
-            Value source = index(n + m, {from, row}), target = index(n + m, {to, row});
-            forTiles(constant(0), 1, wanted.count, tileElements(), [&](Value offset, int64_t size) {
-              Value tile = view(load(in, {source, offset}, {1, size}), {1, 1, size});
-              store(tile, out, {peer, target, offset});
-            });
-          },
-          wanted.points);
+    AffineExpr n, m;
+    bindDims(b.getContext(), n, m);
+    auto parity = [&] { return index(n % 2, {EpochOp::create(b, loc, signals).getResult()}); };
+    auto fact = [&](int64_t list, Value entry) { return element(lists, {constant(list), entry}); };
+
+    Value longest = largest(entries, [&](Value entry) { return fact(1, entry); });
+    Value own = index(n.ceilDiv(wanted.slotRows), {longest});
+    Value buffer = parity();
+    forPeers(me, [&](Value peer) {
+      store(tileOf(own, {1, 1, 1, 1}, b.getI64Type()), counts, {peer, point(), buffer, me});
     });
     barrier(signals);
+    Value rounds = largest(
+        wanted.ranks, [&](Value rank) { return element(counts, {me, point(), buffer, rank}); });
+
+    forEach(constant(0), rounds, [&](Value round) {
+      Value first = index(n * wanted.slotRows, {round}), turn = parity();
+      /// The rows of a range of `size` rows that this point has in this round, from the first one.
+      auto forRows = [&](Value size,
+                         function_ref<void(Value row, Value slot, Value, int64_t)> body) {
+        Value end = smaller(size, index(n + wanted.slotRows, {first}));
+        forEach(
+            index(n + m, {first, point()}), end,
+            [&](Value row) {
+              Value slot = index(n - m, {row, first});
+              forTiles(constant(0), 1, wanted.count, tileElements(),
+                       [&](Value offset, int64_t size) { body(row, slot, offset, size); });
+            },
+            wanted.points);
+      };
+      // Begin with the next rank, so that ranks do not all send to the same one.
+      forEach(constant(0), constant(entries), [&](Value number) {
+        Value entry = index((n + m * wanted.ranges) % entries, {number, me});
+        Value peer = index(n.floorDiv(wanted.ranges), {entry});
+        Value range = index(n % wanted.ranges, {entry}), from = fact(0, entry);
+        forRows(fact(1, entry), [&](Value row, Value slot, Value offset, int64_t size) {
+          Value tile = load(in, {index(n + m, {from, row}), offset}, {1, size});
+          store(view(tile, {1, 1, 1, 1, 1, size}), slots, {peer, turn, me, range, slot, offset});
+        });
+      });
+      barrier(signals);
+      forEach(constant(0), constant(entries), [&](Value entry) {
+        Value sender = index(n.floorDiv(wanted.ranges), {entry});
+        Value range = index(n % wanted.ranges, {entry}), to = fact(2, entry);
+        forRows(fact(3, entry), [&](Value row, Value slot, Value offset, int64_t size) {
+          Value tile = load(slots, {me, turn, sender, range, slot, offset}, {1, 1, 1, 1, 1, size});
+          store(view(tile, {1, size}), out, {index(n + m, {to, row}), offset});
+        });
+      });
+    });
   }
 
   /// The first rank sends its operand to all.
@@ -190,6 +226,11 @@ std::string refusalOf(const CollectiveKernel &wanted) {
   if (wanted.ranks < 1 || wanted.points < 1 || wanted.count < 1)
     return concat("expects at least one rank, point and element, got ", wanted.ranks, ", ",
                   wanted.points, " and ", wanted.count);
+  if (wanted.kind == CollectiveKind::raggedAllToAll &&
+      (wanted.rowsIn < 1 || wanted.rowsOut < 1 || wanted.ranges < 1 || wanted.slotRows < 1))
+    return concat("expects at least one row of each tensor and slot, and one range, got ",
+                  wanted.rowsIn, ", ", wanted.rowsOut, ", ", wanted.slotRows, " and ",
+                  wanted.ranges);
   if (wanted.form == CollectiveForm::oneShot && wanted.kind != CollectiveKind::allReduce)
     return concat("only all_reduce has a one-shot form, got ", nameOf(wanted.kind));
   if (reduces && !CollectiveBuilder::combines(wanted.element, wanted.operation))

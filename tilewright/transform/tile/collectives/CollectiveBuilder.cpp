@@ -126,6 +126,21 @@ Value CollectiveBuilder::element(Value memory, ArrayRef<Value> offsets) {
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
 }
 
+Value CollectiveBuilder::smaller(Value left, Value right) {
+  return arith::MinSIOp::create(b, loc, left, right);
+}
+
+Value CollectiveBuilder::largest(int64_t count, function_ref<Value(Value)> each) {
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(count), constant(1),
+                                 ValueRange(constant(0)));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value next =
+      arith::MaxSIOp::create(b, loc, loop.getRegionIterArg(0), each(loop.getInductionVar()));
+  scf::YieldOp::create(b, loc, next);
+  return loop.getResult(0);
+}
+
 // --- Loops ---
 
 void CollectiveBuilder::forEach(Value from, Value to, function_ref<void(Value)> body,
@@ -199,6 +214,10 @@ Value CollectiveBuilder::zeros(ArrayRef<int64_t> shape, Type type) {
   }
   YieldOp::create(b, loc, zero);
   return map.getResult(0);
+}
+
+Value CollectiveBuilder::tileOf(Value index, ArrayRef<int64_t> shape, Type type) {
+  return IotaOp::create(b, loc, RankedTensorType::get(shape, type), index, 0, 1);
 }
 
 Value CollectiveBuilder::combineParts(function_ref<Value(Value)> part) {

@@ -50,6 +50,9 @@ protected:
   Value onlyOn(Value me, int64_t rank, Value worker);
   /// An i64 of memory, as an index.
   Value element(Value memory, llvm::ArrayRef<Value> offsets);
+  Value smaller(Value left, Value right);
+  /// The largest of `count` indices; 0 if all are negative.
+  Value largest(int64_t count, llvm::function_ref<Value(Value number)> each);
 
   // --- Loops ---
   void forEach(Value from, Value to, llvm::function_ref<void(Value)> body, int64_t step = 1);
@@ -66,6 +69,8 @@ protected:
   /// The tile with dimensions of size 1 inserted or removed.
   Value view(Value tile, llvm::ArrayRef<int64_t> shape);
   Value zeros(llvm::ArrayRef<int64_t> shape, mlir::Type type = nullptr);
+  /// An index as the only element of a tile of integers.
+  Value tileOf(Value index, llvm::ArrayRef<int64_t> shape, mlir::Type type);
   /// Combines what `part` returns for each rank, in the order of ranks.
   Value combineParts(llvm::function_ref<Value(Value rank)> part);
   Value reduceParts(Value window, llvm::ArrayRef<Value> offsets, llvm::ArrayRef<int64_t> shape);
