@@ -319,11 +319,14 @@ struct TensorCase {
   size_t boxBytes = 0;
 
   TensorCase(unsigned rank, TensorElement element, bool mayBeNegative, std::mt19937_64 &random)
-      : rank(rank), size(machine::bytesOf(element)) {
+      : rank(rank), size(machine::groupOf(element).inGlobal) {
     static constexpr unsigned sizes[] = {21, 5, 4, 3, 2}, boxes[] = {16, 3, 2, 2, 2};
     map.rank = rank;
     map.element = element;
-    map.swizzle = static_cast<TensorSwizzle>(random() % 4);
+    static constexpr TensorSwizzle swizzles[] = {TensorSwizzle::none,    TensorSwizzle::bytes32,
+                                                 TensorSwizzle::bytes64, TensorSwizzle::bytes128,
+                                                 TensorSwizzle::atoms32, TensorSwizzle::atoms64};
+    map.swizzle = swizzles[random() % std::size(swizzles)];
     // A row of the box must fit the span of the swizzle.
     const unsigned span = map.swizzle == TensorSwizzle::none      ? 256
                           : map.swizzle == TensorSwizzle::bytes32 ? 32
@@ -362,11 +365,22 @@ struct TensorCase {
     }
   }
   size_t swizzled(size_t at) const {
-    const size_t bits = map.swizzle == TensorSwizzle::none      ? 0
-                        : map.swizzle == TensorSwizzle::bytes32 ? 0x10
-                        : map.swizzle == TensorSwizzle::bytes64 ? 0x30
-                                                                : 0x70;
-    return at ^ (at >> 3 & bits);
+    // A line of 128 bytes; its number selects how the atoms in it are exchanged.
+    const size_t line = at / 128;
+    switch (map.swizzle) {
+    case TensorSwizzle::none:
+      return at;
+    case TensorSwizzle::bytes32:
+      return at ^ (line & 1) * 16;
+    case TensorSwizzle::bytes64:
+      return at ^ (line & 3) * 16;
+    case TensorSwizzle::atoms32:
+      return at ^ (line & 3) * 32;
+    case TensorSwizzle::atoms64:
+      return at ^ (line & 1) * 64;
+    default:
+      return at ^ (line & 7) * 16;
+    }
   }
   std::string coordinates() const {
     std::string text = "{";
@@ -559,6 +573,8 @@ static void runReplace(Session &session, const Form &form) {
   replace("elemtype", "b32", "1"); // u16
   replace("interleave_layout", "b32", "0");
   replace("swizzle_mode", "b32", "1");
+  if (instruction.has(Modifier::swizzleAtomicity))
+    replace("swizzle_atomicity", "b32", "1"); // of other swizzles than 128 bytes it has no effect
   replace("fill_mode", "b32", "0");
   text += "MADE:\nbar.sync 0;\nadd.u64 %a24, %out, 256;\n" + copy +
           " [%a24], [%x20], 128;\nfence.proxy.tensormap::generic.acquire.gpu [%a24], 128;\n"

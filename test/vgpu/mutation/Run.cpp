@@ -64,7 +64,7 @@ EncodedMap encode(const void *data, TensorElement element, TensorSwizzle swizzle
   map.element = element;
   map.swizzle = swizzle;
   map.size = {columns, rows, 1, 1, 1};
-  map.stride = {bytesOf(element), columns * bytesOf(element), 0, 0, 0};
+  map.stride = {0, columns * groupOf(element).inGlobal, 0, 0, 0};
   map.box = {boxColumns, boxRows, 1, 1, 1};
   EncodedMap encoded;
   map.encode(encoded.bytes);

@@ -35,9 +35,15 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
             l2Promotion <= CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
   VGPU_NEED(oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
             oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
-  if (tensorDataType > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ || swizzle > CU_TENSOR_MAP_SWIZZLE_128B)
+  const bool isNew =
+      tensorDataType > CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ || swizzle > CU_TENSOR_MAP_SWIZZLE_128B;
+  if (isNew && !std::ranges::any_of(Driver::get().devices, [](const auto &device) {
+        return device->chip->architecture >= 100;
+      }))
     return fail(CUDA_ERROR_NOT_SUPPORTED, "elements of 4 and 6 bits and swizzles with atoms other "
                                           "than 16 bytes require sm_100 or higher");
+  if (static_cast<TensorSwizzle>(swizzle) == TensorSwizzle::atoms32Flipped)
+    return fail(CUDA_ERROR_NOT_SUPPORTED, "swizzles that flip 8 bytes are not supported");
   if (interleave == CU_TENSOR_MAP_INTERLEAVE_32B && swizzle != CU_TENSOR_MAP_SWIZZLE_32B)
     return fail(CUDA_ERROR_INVALID_VALUE, "32-byte interleaving requires a 32-byte swizzle");
   if (oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA && !isFloat(tensorDataType))
@@ -50,7 +56,6 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
   map.swizzle = static_cast<TensorSwizzle>(swizzle);
   map.interleave = static_cast<uint8_t>(interleave);
   map.fillsNan = oobFill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA;
-  map.stride[0] = bytesOf(map.element);
   for (uint32_t i = 0; i < tensorRank; ++i) {
     map.size[i] = globalDim[i];
     map.box[i] = boxDim[i];
@@ -63,7 +68,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
                   concat("stride ", i, " must be a multiple of 32 for 32-byte interleaving, got ",
                          map.stride[i]));
     // Rows must not overlap, unless the stride is 0.
-    const uint64_t least = i == 1 ? map.size[0] * map.stride[0] : 0;
+    const machine::ElementGroup group = groupOf(map.element);
+    const uint64_t least = i == 1 ? map.size[0] / group.elements * group.inGlobal : 0;
     if (map.stride[i] != 0 && map.stride[i] < least)
       return fail(CUDA_ERROR_INVALID_VALUE,
                   concat("stride ", i, " must be at least the row size of ", least, " bytes, got ",

@@ -62,8 +62,8 @@ int tilewright_vgpu_launch_checked(tilewright_vgpu_module *module, const char *k
 void *tilewright_vgpu_variable(tilewright_vgpu_module *module, const char *name, size_t *bytes);
 
 /* Writes the 128 bytes of a tensor map for tiles. `element` and `swizzle` are
- * numbered as CUtensorMapDataType and CUtensorMapSwizzle (up to 128 bytes). Strides
- * are in bytes, rank - 1 of them. 0 on success. */
+ * numbered as CUtensorMapDataType and CUtensorMapSwizzle. Strides are in bytes,
+ * rank - 1 of them. 0 on success. */
 int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank, void *address,
                                       const uint64_t *sizes, const uint64_t *strides,
                                       const uint32_t *box, const uint32_t *element_strides,

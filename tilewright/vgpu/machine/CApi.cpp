@@ -78,12 +78,12 @@ int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank
                                       const uint64_t *sizes, const uint64_t *strides,
                                       const uint32_t *box, const uint32_t *element_strides,
                                       uint32_t swizzle, int fill_nan, char **error) {
-  if (rank < 1 || rank > 5 || element > static_cast<uint32_t>(TensorElement::tf32Ftz) ||
-      swizzle > static_cast<uint32_t>(TensorSwizzle::bytes128))
+  if (rank < 1 || rank > 5 || element > static_cast<uint32_t>(TensorElement::u6Padded) ||
+      swizzle > static_cast<uint32_t>(TensorSwizzle::atoms64))
     return handOver(
         Status(Code::invalidArgument,
-               "a tensor map must have 1 to 5 dimensions, an element type of 0 to 12 and a "
-               "swizzle of 0 to 3"),
+               "a tensor map must have 1 to 5 dimensions, an element type of 0 to 15 and a "
+               "swizzle of 0 to 6"),
         error);
   TensorMap encoded;
   encoded.address = reinterpret_cast<uint64_t>(address);
@@ -95,7 +95,7 @@ int tilewright_vgpu_encode_tensor_map(void *map, uint32_t element, uint32_t rank
     encoded.size[i] = sizes[i];
     encoded.box[i] = box[i];
     encoded.step[i] = element_strides ? element_strides[i] : 1;
-    encoded.stride[i] = i == 0 ? bytesOf(encoded.element) : strides[i - 1];
+    encoded.stride[i] = i == 0 ? 0 : strides[i - 1];
   }
   if (Status status = encoded.check(); !status.isOk())
     return handOver(status, error);

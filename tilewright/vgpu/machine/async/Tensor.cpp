@@ -2,26 +2,18 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/machine/async/Async.h"
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
+#include "tilewright/vgpu/machine/async/TensorBox.h"
 
 #include <bit>
 
 namespace tilewright::vgpu::machine {
-
-/// Swizzles the absolute address, as for matrix descriptors.
-static uint32_t swizzled(TensorSwizzle swizzle, uint32_t address) {
-  const uint32_t bits = swizzle == TensorSwizzle::bytes128  ? 0x70
-                        : swizzle == TensorSwizzle::bytes64 ? 0x30
-                        : swizzle == TensorSwizzle::bytes32 ? 0x10
-                                                            : 0;
-  return address ^ ((address >> 3) & bits);
-}
 
 /// Fills a row with the value of elements outside the tensor.
 static void fillRow(const TensorMap &map, std::byte *to, uint32_t bytes) {
   std::memset(to, 0, bytes);
   if (!map.fillsNan)
     return;
-  const unsigned size = bytesOf(map.element);
+  const unsigned size = groupOf(map.element).inGlobal;
   uint64_t nan = 0;
   switch (map.element) {
   case TensorElement::f16:
@@ -67,35 +59,6 @@ static void roundRow(const TensorMap &map, std::byte *row, uint32_t bytes) {
 }
 
 namespace {
-/// A box of a tensor, as rows along dimension 0.
-struct Box {
-  const TensorMap &map;
-  int64_t start[5] = {};
-
-  uint32_t count(unsigned i) const { return (map.box[i] + map.step[i] - 1) / map.step[i]; }
-  uint32_t rowBytes() const { return count(0) * bytesOf(map.element); }
-  uint32_t rows() const {
-    uint32_t total = 1;
-    for (unsigned i = 1; i < map.rank; ++i)
-      total *= count(i);
-    return total;
-  }
-  /// The address of coordinate 0 in row `row`; 0 if the row is outside the tensor.
-  uint64_t rowAddress(uint32_t row) const {
-    uint64_t address = map.address;
-    for (unsigned i = 1; i < map.rank; ++i) {
-      const int64_t at = start[i] + int64_t(row % count(i)) * map.step[i];
-      row /= count(i);
-      if (at < 0 || static_cast<uint64_t>(at) >= map.size[i])
-        return 0;
-      address += static_cast<uint64_t>(at) * map.stride[i];
-    }
-    return address;
-  }
-};
-} // namespace
-
-namespace {
 /// The thread that issued the operation; accesses to global memory are attributed to it.
 struct Issuer {
   Warp &warp;
@@ -115,37 +78,21 @@ struct Issuer {
 static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, std::byte *shared,
                     uint32_t offset, Part part, std::vector<std::byte> *staged) {
   const TensorMap &map = box.map;
-  const unsigned size = bytesOf(map.element);
-  const uint32_t bytes = box.rowBytes(), columns = box.count(0);
+  const unsigned size = box.group.inGlobal;
+  const uint32_t bytes = box.rowBytes(), columns = box.columns();
+  const int64_t step = map.step[0], first = box.firstColumn();
+  const int64_t begin = box.beginInside(), end = box.endInside();
   static thread_local std::vector<std::byte> one;
   one.resize(bytes);
   for (uint32_t r = 0; r < box.rows(); ++r) {
     std::byte *row = part == Part::whole ? one.data() : staged->data() + size_t(r) * bytes;
     const uint64_t address = box.rowAddress(r);
-    const uint32_t place = offset + r * bytes;
-    // Swizzles permute chunks of 16 bytes.
-    auto moveChunks = [&](bool toShared, const std::byte *source) {
-      for (uint32_t i = 0; i < bytes; i += 16) {
-        std::byte *chunk = shared + swizzled(map.swizzle, place + i);
-        const uint32_t length = std::min(16u, bytes - i);
-        std::byte *to = toShared ? chunk : row + i;
-        const std::byte *from = toShared ? source + i : chunk;
-        if (length == 16)
-          std::memcpy(to, from, 16); // inlined, because the size is constant
-        else
-          std::memcpy(to, from, length);
-      }
-    };
-    // The columns of the row that are inside the tensor.
-    const int64_t step = map.step[0], first = box.start[0];
-    const int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step;
-    const int64_t end =
-        std::min<int64_t>(columns, (int64_t(map.size[0]) - first + step - 1) / step);
+    const uint32_t place = offset + r * box.sharedRowBytes();
     if (form.isStore) {
       if (!address || begin >= end)
         continue;
       if (part != Part::writes)
-        moveChunks(false, nullptr);
+        rowFromShared(box, row, shared, place);
       if (part == Part::reads)
         continue;
       for (int64_t i = begin; i < end;) {
@@ -172,7 +119,7 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
       const std::byte *from = issuer.memoryAt(address + static_cast<uint64_t>(first) * size, bytes);
       if (!from)
         return false;
-      moveChunks(true, from);
+      rowToShared(box, from, shared, place);
       continue;
     }
     if (!isWhole)
@@ -188,7 +135,7 @@ static bool copyBox(const Issuer &issuer, const CopyForm &form, const Box &box, 
       i += run;
     }
     roundRow(map, row, bytes);
-    moveChunks(true, row);
+    rowToShared(box, row, shared, place);
   }
   return true;
 }
@@ -220,9 +167,11 @@ static AtomicType reductionType(TensorElement element) {
 static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form, const Box &box,
                         const std::byte *stored) {
   const TensorMap &map = box.map;
-  const int64_t first = std::max<int64_t>(box.start[0], 0);
-  const int64_t end = std::min<int64_t>(box.start[0] + int64_t(map.box[0]), int64_t(map.size[0]));
-  if (first >= end)
+  // A row that steps over elements counts as a whole.
+  const int64_t begin = box.beginInside() * map.step[0];
+  const int64_t end = std::min<int64_t>(
+      box.endInside() * map.step[0], int64_t(map.size[0] / box.group.elements) - box.firstColumn());
+  if (begin >= end)
     return;
   const AccessKind kind = !form.isStore    ? AccessKind::read
                           : form.reduction ? AccessKind::atomic
@@ -230,15 +179,15 @@ static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &fo
   AccessTeller teller(warp, op, kind, Proxy::async, id,
                       form.reduction ? Order::relaxed : Order::weak,
                       form.reduction ? Scope::gpu : Scope::none);
-  const unsigned size = bytesOf(map.element);
+  const unsigned size = box.group.inGlobal;
   const bool hasValues = stored && kind == AccessKind::write && map.step[0] == 1;
   for (uint32_t row = 0; row < box.rows(); ++row)
     if (const uint64_t address = box.rowAddress(row))
-      teller.range(address + static_cast<uint64_t>(first) * size,
-                   static_cast<uint32_t>(end - first) * size,
-                   hasValues ? stored + size_t(row) * box.rowBytes() +
-                                   static_cast<size_t>(first - box.start[0]) * size
-                             : nullptr);
+      teller.range(address + static_cast<uint64_t>(box.firstColumn() + begin) * size,
+                   static_cast<uint32_t>(end - begin) * size,
+                   hasValues
+                       ? stored + size_t(row) * box.rowBytes() + static_cast<size_t>(begin) * size
+                       : nullptr);
 }
 
 static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, AsyncId id,
@@ -272,6 +221,12 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
   Box box{map};
   for (unsigned i = 0; i < form.rank; ++i)
     box.start[i] = request.coordinates[i];
+  if (Status status = box.check(); !status.isOk())
+    return refuse(status.message());
+  if (form.isStore && map.element == TensorElement::u4Padded)
+    return refuse("padded elements of 4 bits can be loaded, but not stored");
+  if (form.reduction && isBelowByte(map.element))
+    return refuse("elements of less than a byte cannot be reduced");
 
   const bool isObserved = warp.block->group->grid->observer;
   if (isObserved && (!form.isStore || part == Part::writes))
@@ -279,13 +234,13 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
   CopyForm local = form;
   if (local.reduction) {
     local.reduction->type = reductionType(map.element);
-    local.reduction->bytes = static_cast<uint8_t>(bytesOf(map.element));
+    local.reduction->bytes = static_cast<uint8_t>(box.group.inGlobal);
   }
   const AddressForm &memory = form.isStore ? form.from : form.to;
   const uint64_t address = form.isStore ? request.from : request.to;
-  const uint32_t total = box.rowBytes() * box.rows();
+  const uint32_t total = box.sharedBytes();
   if (part == Part::reads) {
-    staged->resize(total);
+    staged->resize(box.dataBytes());
     staged->insert(staged->end(), encoded, encoded + TensorMap::encodedBytes);
   }
   for (unsigned rank = 0; rank < (form.isMulticast ? 16u : 1u); ++rank) {
@@ -307,7 +262,7 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
           .lane(lane, flatAddress(warp, memory.space, inBlock(address)), total);
     if (isObserved && form.isStore && part == Part::whole) {
       // Tell the observer the values that will be written.
-      std::vector<std::byte> rows(total);
+      std::vector<std::byte> rows(box.dataBytes());
       copyBox(issuer, local, box, first - offset, offset, Part::reads, &rows);
       observeRows(warp, op, id, form, box, rows.data());
       if (!copyBox(issuer, local, box, first - offset, offset, Part::writes, &rows))
@@ -318,7 +273,8 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
     const uint64_t mbarrier =
         form.isPair ? pairMbarrier(request.mbarrier, form.isMulticast ? rank : warp.block->rank)
                     : inBlock(request.mbarrier);
-    if (form.hasMbarrier && !completeBytes(warp, op, form.mbarrier, mbarrier, lane, total, id))
+    if (form.hasMbarrier &&
+        !completeBytes(warp, op, form.mbarrier, mbarrier, lane, box.dataBytes(), id))
       return false;
   }
   return true;
@@ -346,7 +302,7 @@ After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32
 }
 
 /// mapField: 0 address, 1 rank, 2 box, 3 size, 4 stride, 5 step, 6 type, 7 interleave, 8 swizzle, 9
-/// fill.
+/// fill, 10 atoms of the swizzle.
 After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32_t,
                           uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
@@ -365,10 +321,12 @@ After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32
     const unsigned i = std::min(form.ordinal, 4u);
     // The instruction numbers the types differently from the driver.
     static constexpr TensorElement types[] = {
-        TensorElement::u8,     TensorElement::u16, TensorElement::u32,  TensorElement::s32,
-        TensorElement::u64,    TensorElement::s64, TensorElement::f16,  TensorElement::f32,
-        TensorElement::f32Ftz, TensorElement::f64, TensorElement::bf16, TensorElement::tf32,
-        TensorElement::tf32Ftz};
+        TensorElement::u8,      TensorElement::u16,  TensorElement::u32,
+        TensorElement::s32,     TensorElement::u64,  TensorElement::s64,
+        TensorElement::f16,     TensorElement::f32,  TensorElement::f32Ftz,
+        TensorElement::f64,     TensorElement::bf16, TensorElement::tf32,
+        TensorElement::tf32Ftz, TensorElement::u4,   TensorElement::u4Padded,
+        TensorElement::u6Padded};
     switch (form.mapField) {
     case 0:
       map.address = value;
@@ -397,6 +355,10 @@ After runTensormapReplace(Warp &warp, const Op *op, std::byte *registers, uint32
       break;
     case 8:
       map.swizzle = static_cast<TensorSwizzle>(value & 3);
+      break;
+    case 10: // the atoms of the 128-byte swizzle, which is set before
+      if (map.swizzle >= TensorSwizzle::bytes128)
+        map.swizzle = static_cast<TensorSwizzle>(uint64_t(TensorSwizzle::bytes128) + (value & 3));
       break;
     default:
       map.fillsNan = value != 0;

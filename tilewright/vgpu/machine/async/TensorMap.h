@@ -26,14 +26,34 @@ enum class TensorElement : uint8_t {
   f32Ftz,
   tf32,
   tf32Ftz,
+  u4,       // 16U4_ALIGN8B
+  u4Padded, // 16U4_ALIGN16B
+  u6Padded, // 16U6_ALIGN16B
 };
-unsigned bytesOf(TensorElement element);
+/// The least number of elements that fill whole bytes, and their sizes. `inShared` is larger if
+/// elements are padded in shared memory.
+struct ElementGroup {
+  uint32_t elements, inGlobal, inShared;
+  bool isPadded() const { return inShared != inGlobal; }
+};
+ElementGroup groupOf(TensorElement element);
+inline bool isBelowByte(TensorElement element) { return element > TensorElement::tf32Ftz; }
 
-enum class TensorSwizzle : uint8_t { none, bytes32, bytes64, bytes128 };
+/// The numbering of the driver (CUtensorMapSwizzle). The last three permute atoms larger than 16
+/// bytes within 128.
+enum class TensorSwizzle : uint8_t {
+  none,
+  bytes32,
+  bytes64,
+  bytes128,
+  atoms32,
+  atoms32Flipped,
+  atoms64
+};
 
 /// A decoded map. Address, rank, type, swizzle, strides, sizes and the first two box sizes are
-/// encoded in the same positions as on physical GPUs; the positions of the other fields are our
-/// choice.
+/// encoded as on physical GPUs, because the CuTe DSL encodes maps itself; the positions of the
+/// other fields are our choice.
 struct TensorMap {
   uint64_t address = 0;
   unsigned rank = 1;
@@ -42,7 +62,7 @@ struct TensorMap {
   uint8_t interleave = 0; // 0 none, 1 16 bytes, 2 32 bytes
   bool fillsNan = false;
   std::array<uint64_t, 5> size{1, 1, 1, 1, 1};
-  std::array<uint64_t, 5> stride{}; // in bytes; that of dimension 0 is the element size
+  std::array<uint64_t, 5> stride{}; // in bytes; that of dimension 0 is not used
   std::array<uint32_t, 5> box{1, 1, 1, 1, 1};
   std::array<uint32_t, 5> step{1, 1, 1, 1, 1};
 
@@ -51,6 +71,9 @@ struct TensorMap {
   void encode(std::byte *to) const;
   /// Performs the checks of cuTensorMapEncodeTiled.
   Status check() const;
+
+private:
+  Status checkBelowByte() const;
 };
 
 } // namespace tilewright::vgpu::machine

@@ -188,11 +188,12 @@ Status Decoder::bulkStore() {
 }
 
 Status Decoder::replaceTensorMap() {
-  static constexpr Modifier fields[] = {Modifier::globalAddress, Modifier::rank,
-                                        Modifier::boxDim,        Modifier::globalDim,
-                                        Modifier::globalStride,  Modifier::elementStride,
-                                        Modifier::elemtype,      Modifier::interleaveLayout,
-                                        Modifier::swizzleMode,   Modifier::fillMode};
+  static constexpr Modifier fields[] = {Modifier::globalAddress,   Modifier::rank,
+                                        Modifier::boxDim,          Modifier::globalDim,
+                                        Modifier::globalStride,    Modifier::elementStride,
+                                        Modifier::elemtype,        Modifier::interleaveLayout,
+                                        Modifier::swizzleMode,     Modifier::fillMode,
+                                        Modifier::swizzleAtomicity};
   CopyForm form;
   form.head.function = runTensormapReplace;
   for (unsigned i = 0; i < std::size(fields); ++i)

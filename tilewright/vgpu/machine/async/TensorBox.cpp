@@ -1,0 +1,92 @@
+#include "tilewright/vgpu/machine/async/TensorBox.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <cstring>
+
+namespace tilewright::vgpu::machine {
+
+uint64_t Box::rowAddress(uint32_t row) const {
+  uint64_t address = map.address;
+  for (unsigned i = 1; i < map.rank; ++i) {
+    const int64_t at = start[i] + int64_t(row % count(i)) * map.step[i];
+    row /= count(i);
+    if (at < 0 || static_cast<uint64_t>(at) >= map.size[i])
+      return 0;
+    address += static_cast<uint64_t>(at) * map.stride[i];
+  }
+  return address;
+}
+
+Status Box::check() const {
+  const int64_t whole = group.isPadded() ? 128 : int64_t(group.elements);
+  if (start[0] % whole != 0)
+    return Status(Code::invalidArgument,
+                  concat("the first coordinate must be a multiple of ", whole,
+                         " for elements of less than a byte, got ", start[0]));
+  return Status();
+}
+
+uint32_t swizzled(TensorSwizzle swizzle, uint32_t address) {
+  switch (swizzle) {
+  case TensorSwizzle::none:
+    return address;
+  case TensorSwizzle::bytes32:
+    return address ^ (address >> 3 & 0x10);
+  case TensorSwizzle::bytes64:
+    return address ^ (address >> 3 & 0x30);
+  case TensorSwizzle::bytes128:
+    return address ^ (address >> 3 & 0x70);
+  case TensorSwizzle::atoms32:
+  case TensorSwizzle::atoms32Flipped: // refused by TensorMap::check
+    return address ^ (address >> 2 & 0x60);
+  case TensorSwizzle::atoms64:
+    return address ^ (address >> 1 & 0x40);
+  }
+  return address;
+}
+
+/// The bytes of data in a chunk of 16 bytes of shared memory.
+static uint32_t chunkBytes(const Box &box) {
+  return box.group.isPadded() ? box.group.inGlobal : 16;
+}
+
+void rowToShared(const Box &box, const std::byte *row, std::byte *shared, uint32_t place) {
+  const uint32_t bytes = box.rowBytes(), data = chunkBytes(box);
+  // Swizzles permute chunks of 16 bytes. A chunk's padding keeps its contents: PTX leaves it
+  // undefined.
+  for (uint32_t from = 0; from < bytes; from += data, place += 16) {
+    std::byte *to = shared + swizzled(box.map.swizzle, place);
+    const uint32_t length = std::min(data, bytes - from);
+    if (length == 16)
+      std::memcpy(to, row + from, 16); // inlined, because the size is constant
+    else
+      std::memcpy(to, row + from, length);
+  }
+}
+
+/// Packs 16 elements of 6 bits, each in a byte of its own, which is how stores find them.
+static void packSixBits(std::byte *to, const std::byte *from) {
+  for (unsigned i = 0; i < 4; ++i) {
+    uint32_t bits = 0;
+    for (unsigned e = 0; e < 4; ++e)
+      bits |= (uint32_t(from[4 * i + e]) & 63) << 6 * e;
+    std::memcpy(to + 3 * i, &bits, 3);
+  }
+}
+
+void rowFromShared(const Box &box, std::byte *row, const std::byte *shared, uint32_t place) {
+  const uint32_t bytes = box.rowBytes(), data = chunkBytes(box);
+  for (uint32_t to = 0; to < bytes; to += data, place += 16) {
+    const std::byte *from = shared + swizzled(box.map.swizzle, place);
+    const uint32_t length = std::min(data, bytes - to);
+    if (box.map.element == TensorElement::u6Padded)
+      packSixBits(row + to, from);
+    else if (length == 16)
+      std::memcpy(row + to, from, 16);
+    else
+      std::memcpy(row + to, from, length);
+  }
+}
+
+} // namespace tilewright::vgpu::machine

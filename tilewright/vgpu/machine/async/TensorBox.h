@@ -1,0 +1,58 @@
+// A box of a tensor: the rows that one cp.async.bulk.tensor copies.
+#ifndef TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORBOX_H
+#define TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORBOX_H
+
+#include "tilewright/vgpu/machine/async/TensorMap.h"
+
+#include <algorithm>
+
+namespace tilewright::vgpu::machine {
+
+/// Rows along dimension 0. Columns are groups of elements that fill whole bytes.
+struct Box {
+  const TensorMap &map;
+  int64_t start[5] = {}; // in elements
+
+  uint32_t count(unsigned i) const { return (map.box[i] + map.step[i] - 1) / map.step[i]; }
+  uint32_t columns() const { return count(0) / group.elements; }
+  /// Bytes of a row in global memory and, with padding, in shared memory.
+  uint32_t rowBytes() const { return columns() * group.inGlobal; }
+  uint32_t sharedRowBytes() const { return columns() * group.inShared; }
+  uint32_t rows() const {
+    uint32_t total = 1;
+    for (unsigned i = 1; i < map.rank; ++i)
+      total *= count(i);
+    return total;
+  }
+  uint32_t sharedBytes() const { return sharedRowBytes() * rows(); }
+  /// The bytes that a load reports to its mbarrier. Padding is not counted, as CUTLASS expects.
+  uint32_t dataBytes() const { return rowBytes() * rows(); }
+  /// Where the row begins in the tensor, in columns.
+  int64_t firstColumn() const { return start[0] / int64_t(group.elements); }
+  /// The columns of each row that are inside the tensor, relative to firstColumn().
+  int64_t beginInside() const {
+    const int64_t first = firstColumn(), step = map.step[0];
+    return first >= 0 ? 0 : (-first + step - 1) / step;
+  }
+  int64_t endInside() const {
+    const auto size = static_cast<int64_t>(map.size[0] / group.elements);
+    return std::min<int64_t>(columns(), (size - firstColumn() + map.step[0] - 1) / map.step[0]);
+  }
+  /// The address of coordinate 0 in row `row`; 0 if the row is outside the tensor.
+  uint64_t rowAddress(uint32_t row) const;
+  /// An error if a box cannot begin there.
+  Status check() const;
+
+  const ElementGroup group = groupOf(map.element);
+};
+
+/// Where a swizzle places the byte at an address, as for matrix descriptors.
+uint32_t swizzled(TensorSwizzle swizzle, uint32_t address);
+/// Copies a row between its bytes in global memory's order and shared memory, where it begins at
+/// offset `place` of a block's memory.
+void rowToShared(const Box &box, const std::byte *row, std::byte *shared, uint32_t place);
+void rowFromShared(const Box &box, std::byte *row, const std::byte *shared, uint32_t place);
+
+} // namespace tilewright::vgpu::machine
+
+#endif // TILEWRIGHT_VGPU_MACHINE_ASYNC_TENSORBOX_H
