@@ -4,6 +4,7 @@
 #include "tilewright/vgpu/driver/Settings.h"
 #include "tilewright/vgpu/driver/observe/Observe.h"
 #include "tilewright/vgpu/run/Collect.h"
+#include "tilewright/vgpu/run/DisassembleCommand.h"
 #include "tilewright/vgpu/run/Process.h"
 
 #include <algorithm>
@@ -52,6 +53,8 @@ static std::string help() {
       "memory of the virtual device, and pytest\nfails the test that caused a finding. JAX "
       "programs run on the virtual GPU through the plugin, unless\nTILEWRIGHT_TARGET names another "
       "machine.\n"
+      "\n`tilewright vgpu disassemble` prints the machine code of AMD code objects; it has its own "
+      "--help.\n"
       "\nexit code: that of the program if it is not 0; otherwise\n"
       "  0  all launches ended and the checks found nothing\n"
       "  1  a check found something, or the program could not be started\n"
@@ -225,22 +228,28 @@ int runCommand(std::span<const std::string_view> arguments) {
   const bool wantsHelp =
       std::find(arguments.begin(), std::find(arguments.begin(), arguments.end(), "--"), "--help") !=
       std::find(arguments.begin(), arguments.end(), "--");
+  const bool disassembles = !arguments.empty() && arguments[0] == "disassemble";
+  if (wantsHelp && disassembles) {
+    std::cout << disassembleHelp();
+    return 0;
+  }
   if (wantsHelp || arguments.empty() || arguments[0] == "help") {
     (wantsHelp || !arguments.empty() ? std::cout : std::cerr) << help();
     return arguments.empty() ? wrongUse : 0;
   }
-  Status status;
-  if (arguments[0] != "run") {
-    status = Status(Error::vgpuCommand, concat("`tilewright vgpu` has no command '", arguments[0],
-                                               "'; the only command is `run`"));
-  } else {
-    Result<Call> call = parse(arguments.subspan(1));
-    Result<int> code =
-        call.isOk() ? runProgramOf(*call) : Result<int>(std::move(call).takeStatus());
-    if (code.isOk())
-      return *code;
-    status = std::move(code).takeStatus();
-  }
+  auto execute = [&]() -> Result<int> {
+    if (disassembles)
+      return disassembleCommand(arguments.subspan(1));
+    if (arguments[0] != "run")
+      return Status(Error::vgpuCommand, concat("`tilewright vgpu` has no command '", arguments[0],
+                                               "'; the commands are `run` and `disassemble`"));
+    TILEWRIGHT_ASSIGN(const Call call, parse(arguments.subspan(1)));
+    return runProgramOf(call);
+  };
+  Result<int> code = execute();
+  if (code.isOk())
+    return *code;
+  const Status status = std::move(code).takeStatus();
   std::cerr << status.toString() << "\n";
   return status.error() == Error::vgpuStart ? failed : wrongUse;
 }
