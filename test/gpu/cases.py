@@ -149,6 +149,10 @@ def products():
         contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
         more = {"result": left, "units": 2.0**13} if narrow else {}
         yield product(f"gemm_pairs_{name}_{transposes}", a, b, contract, **more)
+    # More tiles than a chip runs at once. On chips with tensor memory, running CTAs (or pairs) take those of CTAs that have not started.
+    for name, dtype, (batch, m, n, k) in [("f16", F16, (200, 64, 16, 128)), ("ragged_bf16", BF16, (156, 40, 24, 144)), ("pairs_f16", F16, (76, 256, 64, 136))]:
+        a, b = numbers((batch, m, k), dtype), numbers((batch, n, k), dtype)
+        yield product(f"gemm_stolen_{name}", a, b, ((2,), (2,)), ((0,), (0,)))
     a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
     yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),

@@ -60,7 +60,8 @@ def Sm_KernelOp : Sm_Op<"kernel", [IsolatedFromAbove, Symbol, AutomaticAllocatio
   let description = [{
     The body, its arguments and its semantics are those of `tile.kernel`. A cluster of `cluster` CTAs with `warps`
     warps each executes one point of the grid. A `persistent` kernel ("static") has as many clusters as the chip can hold
-    at once, and each cluster executes the body for several points; with `raster`, points advance down `raster` rows of
+    at once, and each cluster executes the body for several points. If it is "stealing", it has a cluster for each point,
+    and a cluster that is done executes the points of clusters that have not started. With `raster`, points advance down `raster` rows of
     the grid before the next column. A body with roles contains only channels, roles and ops without side effects.
 
     Every tile in the body has a layout with the lanes, warps and CTAs of the kernel. No op moves

@@ -18,8 +18,9 @@ LogicalResult KernelOp::verify() {
       cluster && (cluster->size() != 3 || llvm::any_of(*cluster, [](int64_t n) { return n < 1; })))
     return emitOpError("expects a cluster of three sizes, each at least 1, got [")
            << *cluster << "]";
-  if (getPersistent() && *getPersistent() != "static")
-    return emitOpError("expects attribute `persistent` to be `static`, got ") << *getPersistent();
+  if (getPersistent() && *getPersistent() != "static" && *getPersistent() != "stealing")
+    return emitOpError("expects attribute `persistent` to be `static` or `stealing`, got ")
+           << *getPersistent();
   if (auto raster = getRaster();
       raster && (static_cast<int64_t>(*raster) < 1 || getGrid().size() < 2))
     return emitOpError("expects a raster of at least 1 and a grid of rank at least 2, got raster ")

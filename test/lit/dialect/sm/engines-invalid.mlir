@@ -68,7 +68,7 @@ func.func @inside() {
 
 // -----
 
-// expected-error@below {{expects attribute `persistent` to be `static`, got sometimes}}
+// expected-error@below {{expects attribute `persistent` to be `static` or `stealing`, got sometimes}}
 sm.kernel @persistence grid [1] inputs 0 warps 4 persistent "sometimes" {
 ^bb0(%i: index):
 }

@@ -8,7 +8,7 @@
 // CHECK-DAG: #[[RHS:.*]] = #sm.layout<[8 offset:512, 8 offset:64] [4 offset:4096, 64 offset] xor [offset 6:3 to offset 3]>
 // CHECK-DAG: #[[SUM:.*]] = #sm.layout<[128 tmem_lane] [256 tmem_col]>
 // CHECK-DAG: #[[REGS:.*]] = #sm.layout<[4 warp, 2 group, 2 reg:2, 8 lane:4] [32 reg:4, 4 lane, 2 reg]>
-// CHECK-LABEL: sm.kernel @gemm grid [32, 16] inputs 3 warps 10 persistent "static"
+// CHECK-LABEL: sm.kernel @gemm grid [32, 16] inputs 3 warps 10 persistent "stealing"
 //       CHECK:   %[[IN:.*]] = sm.channel depth {{.*}} : <<128x64xf16, shared, #[[LHS]]>, <64x256xf16, shared, #[[RHS]]>>
 //       CHECK:   %[[ACC:.*]] = sm.channel depth 2 : <<128x256xf32, tensor, #[[SUM]]>>
 //       CHECK:   sm.role "epilogue" warps 8 registers 200
@@ -70,7 +70,7 @@ tile.kernel @gemm grid [32, 16] inputs 3 {
 // CHECK-DAG: #[[RHS:.*]] = #sm.layout<[8 offset:512, 8 offset:64] [2 cta, 2 offset:4096, 64 offset] xor [offset 6:3 to offset 3]>
 // CHECK-DAG: #[[SUM:.*]] = #sm.layout<[2 cta, 128 tmem_lane] [256 tmem_col]>
 // CHECK-DAG: #[[REGS:.*]] = #sm.layout<[2 cta, 4 warp, 2 group, 2 reg:2, 8 lane:4] [32 reg:4, 4 lane, 2 reg]>
-// CHECK-LABEL: sm.kernel @pair grid [16, 16] inputs 3 warps 10 cluster [2, 1, 1] persistent "static"
+// CHECK-LABEL: sm.kernel @pair grid [16, 16] inputs 3 warps 10 cluster [2, 1, 1] persistent "stealing"
 //       CHECK:   sm.channel depth {{.*}} : <<256x64xf16, shared, #[[LHS]]>, <64x256xf16, shared, #[[RHS]]>>
 //       CHECK:   sm.channel depth 2 : <<256x256xf32, tensor, #[[SUM]]>>
 //       CHECK:     sm.copy {{ ?}}tmem %{{.*}} : {{.*}} -> tensor<256x256xf32, #[[REGS]]>

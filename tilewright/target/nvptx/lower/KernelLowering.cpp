@@ -38,6 +38,7 @@ void KernelLowering::lower(KernelInfo &info) {
   lowerCoordinates(info);
   for (sm::ChannelOp channel : kernel.op.getBody().getOps<sm::ChannelOp>())
     channels.declare(channel);
+  stealing.declare();
   channels.initialize();
   if (kernel.op.getPersistent())
     // Ops before the roles depend on the point, so each role emits its own copies of them.
@@ -141,7 +142,9 @@ void KernelLowering::lowerCoordinates(KernelInfo &info) {
   }
   if (kernel.op.getPersistent()) {
     // Each role computes its own coordinates.
-    clusters = std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
+    clusters = stealing.isUsed()
+                   ? count
+                   : std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
     info.grid[0] = clusters * cluster[0];
     return;
   }

@@ -12,6 +12,7 @@
 #include "tilewright/target/nvptx/lower/channels/AsyncCopies.h"
 #include "tilewright/target/nvptx/lower/channels/Channels.h"
 #include "tilewright/target/nvptx/lower/channels/Roles.h"
+#include "tilewright/target/nvptx/lower/channels/Stealing.h"
 #include "tilewright/target/nvptx/lower/channels/Stores.h"
 #include "tilewright/target/nvptx/lower/channels/Tma.h"
 #include "tilewright/target/nvptx/lower/matrix/Fragments.h"
@@ -37,10 +38,11 @@ public:
   void complete(Value tile);
   /// Computes the coordinates of point number `point` in the kernel's raster order.
   void lowerCoordinatesOf(Value point);
-  /// The number of clusters that the launch of a persistent kernel has.
+  /// The number of clusters that the launch of a persistent kernel has, unless it steals points.
   int64_t clusterCount() const { return clusters; }
 
   KernelState kernel;
+  const int64_t multiprocessors;
   AsyncCopiesLowering asyncCopies{*this};
   ChannelsLowering channels{*this};
   ControlLowering control{*this};
@@ -52,6 +54,7 @@ public:
   ReductionsLowering reductions{*this};
   RegisterOperandLowering registerOperand{*this};
   RolesLowering roles{*this};
+  StealingLowering stealing{*this};
   StoresLowering stores{*this};
   Tcgen05Lowering tcgen05{*this};
   TmaLowering tma{*this};
@@ -66,7 +69,6 @@ private:
   void lowerMma(sm::MmaOp mma);
 
   ThreadBuilder &b = kernel.b;
-  const int64_t multiprocessors;
   int64_t clusters = 0;
 };
 

@@ -396,7 +396,10 @@ void explainLaunch(GemmChoice &choice, const Gemm &gemm, const Machine &machine,
               "{0} CTAs compute one tile after the other, in {1} cycles: with a CTA for each tile "
               "it would be {2}, because each CTA waits {3} cycles for copies",
               std::min(slots, choice.tiles), cycles.persistent, cycles.ctaPerTile, cycles.wait);
-  else if (machine.matrixUnit != MatrixUnit::mma)
+  if (choice.persistent && machine.matrixUnit == MatrixUnit::tcgen05)
+    choice.reasons.push_back(
+        "a CTA that is done takes the tile of one that has not started (cluster launch control)");
+  if (!choice.persistent && machine.matrixUnit != MatrixUnit::mma)
     choice.reasons.push_back("each tile has a CTA of its own: they all run at once");
   if (choice.raster > 1)
     addReason(choice,

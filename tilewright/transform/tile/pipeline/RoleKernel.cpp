@@ -191,12 +191,15 @@ private:
     DenseI64ArrayAttr cluster;
     if (choice.clusterM * choice.clusterN > 1)
       cluster = b.getDenseI64ArrayAttr({choice.clusterM * choice.clusterN, 1, 1});
-    kernel =
-        sm::KernelOp::create(b, loc, old.getSymNameAttr(), old.getGridAttr(),
-                             old.getNumInputsAttr(), b.getI64IntegerAttr(warps), cluster,
-                             choice.persistent ? b.getStringAttr("static") : StringAttr(),
-                             choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
-                             old.getUpdatesAttr());
+    // Chips with tensor memory have cluster launch control.
+    StringAttr persistent;
+    if (choice.persistent)
+      persistent = b.getStringAttr(isInTensorMemory(choice) ? "stealing" : "static");
+    kernel = sm::KernelOp::create(
+        b, loc, old.getSymNameAttr(), old.getGridAttr(), old.getNumInputsAttr(),
+        b.getI64IntegerAttr(warps), cluster, persistent,
+        choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
+        old.getUpdatesAttr());
     Block *block = b.createBlock(&kernel.getBody());
     for (BlockArgument argument : old.getBlock().getArguments())
       scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));

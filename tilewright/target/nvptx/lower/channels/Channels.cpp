@@ -87,6 +87,7 @@ void ChannelsLowering::initialize() {
             kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count),
             Value());
   }
+  all.stealing.initialize();
   b.make<NVVM::FenceMbarrierInitOp>();
   b.branch(after);
   b.moveTo(after);

@@ -31,6 +31,8 @@ public:
   bool empty() const { return channels.empty(); }
   /// Emits a barrier for all threads of the cluster.
   void waitForAll();
+  /// Waits until the phase of this parity is complete. If other CTAs arrive too, `isRemote`.
+  void waitBarrier(Value barrier, Value phase, bool isRemote);
   /// Begins a role, which has cursors of its own.
   void beginRole();
   /// Whether the role holds a slot that it has taken.
@@ -76,7 +78,6 @@ private:
   Cursor &cursorOf(Value channel, CursorKind kind);
   void advance(Cursor &cursor, int64_t depth);
   Value barrierOf(ChannelState &state, Value slot, bool isEmpty);
-  void waitBarrier(Value barrier, Value phase, bool isRemote);
   void giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot);
   // Channels of kernels without roles (OwnChannels.cpp).
   void acquireOwn(sm::AcquireOp op, ChannelState &state);

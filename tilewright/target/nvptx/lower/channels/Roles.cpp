@@ -8,9 +8,7 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// Whether one thread runs the role and all others skip it: it only copies, or multiplies in tensor
-/// memory. A single thread issues these.
-static bool isOfOneThread(sm::RoleOp role) {
+bool isOfOneThread(sm::RoleOp role) {
   return !role.getBody()
               .walk([](mlir::Operation *op) {
                 bool isOfAll = isa<tile::LoadOp, tile::StoreOp>(op);
@@ -23,7 +21,7 @@ static bool isOfOneThread(sm::RoleOp role) {
               .wasInterrupted();
 }
 
-static bool multiplies(sm::RoleOp role) {
+bool multiplies(sm::RoleOp role) {
   return role.getBody()
       .walk([](sm::MmaOp) { return mlir::WalkResult::interrupt(); })
       .wasInterrupted();
@@ -101,10 +99,17 @@ void RolesLowering::rounds(sm::RoleOp role) {
   // has at most as many clusters as points, so each cluster has at least one point.
   Value block = b.make<NVVM::BlockIdXOp>(b.i32Type);
   Value first = b.udiv(block, b.i32(kernel.clusterSize()));
-  Block *round = b.newBlock({b.i32Type}), *after = b.newBlock();
-  b.branch(round, {first});
+  // A kernel that steals points also counts its rounds.
+  const bool steals = all.stealing.isUsed();
+  SmallVector<Value> begin{first};
+  if (steals)
+    begin.push_back(b.i32(0));
+  Block *round = b.newBlock(SmallVector<Type>(begin.size(), b.i32Type)), *after = b.newBlock();
+  b.branch(round, begin);
   b.moveTo(round);
   Value point = round->getArgument(0);
+  if (steals)
+    all.stealing.request(round->getArgument(1));
   all.lowerCoordinatesOf(point);
   for (mlir::Operation &op : kernel.op.getBlock().without_terminator())
     if (!isa<sm::RoleOp, sm::ChannelOp>(op))
@@ -112,8 +117,14 @@ void RolesLowering::rounds(sm::RoleOp role) {
   // Threads may still be reading shared memory from the previous round.
   kernel.mayBeRead = true;
   emitBody();
-  Value next = b.add(point, b.i32(all.clusterCount()), neverWraps);
-  b.branchIf(b.less(next, b.i32(kernel.op.getPointCount())), round, after, {next});
+  if (steals) {
+    Value number = round->getArgument(1);
+    const auto [exists, next] = all.stealing.next(number);
+    b.branchIf(exists, round, after, {next, b.add(number, b.i32(1))});
+  } else {
+    Value next = b.add(point, b.i32(all.clusterCount()), neverWraps);
+    b.branchIf(b.less(next, b.i32(kernel.op.getPointCount())), round, after, {next});
+  }
   b.moveTo(after);
 }
 
