@@ -58,7 +58,8 @@ def _finish_runs() -> None:
         while callbacks.running:
             time.sleep(0.01)  # unlike the wait of a client's destructor, Ctrl-C ends this one
     except KeyboardInterrupt:
-        _interrupt_callbacks()
+        _end_interrupted()
+        return
     tokens = dispatch.runtime_tokens
     for token in [*tokens.current_tokens.values(), *tokens.output_runtime_tokens.values()]:
         try:
@@ -68,10 +69,11 @@ def _finish_runs() -> None:
     tokens.clear()
 
 
-def _interrupt_callbacks() -> None:
-    """Ends the process after Ctrl-C although callbacks run: jaxlib runs them in the main thread, where Ctrl-C interrupts them.
+def _end_interrupted() -> None:
+    """Ends the process about a second after Ctrl-C, although a program or a callback runs: destroying a client waits for both.
 
-    Python interrupts other threads only between two instructions, so a long call of a C function, such as sleep(), is abandoned.
+    jaxlib runs callbacks in the main thread, where Ctrl-C interrupts them. Python interrupts other threads only between two instructions, so a long
+    call of a C function, such as sleep(), is abandoned.
     """
     from jax._src import dispatch
 
@@ -80,24 +82,45 @@ def _interrupt_callbacks() -> None:
     deadline = time.monotonic() + 1
     while callbacks.running and time.monotonic() < deadline:
         time.sleep(0.01)
-    if not callbacks.running:
-        return
-    print("tilewright: interrupted while a callback runs; its program is abandoned", file=sys.stderr)
-    _keep_clients()
+    if callbacks.running:
+        print("tilewright: interrupted while a callback runs; its program is abandoned", file=sys.stderr)
+    clients = _keep_clients()
     dispatch.runtime_tokens.clear()  # JAX's own exit function waits for them
     atexit.unregister(_finish_runs)
     atexit._run_exitfuncs()
     sys.stdout.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.kill(os.getpid(), signal.SIGINT)  # as Python ends a script that does not catch KeyboardInterrupt
+    if callbacks.running:
+        os.kill(os.getpid(), signal.SIGINT)  # as Python ends a script that does not catch KeyboardInterrupt
+    _interrupt_in(seconds=1)
+    for client in clients:
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(client))
 
 
-def _keep_clients() -> None:
-    """Lets the clients live until the process ends, because destroying one waits for its threads."""
+def _interrupt_in(seconds: int) -> None:
+    """Sends this process SIGINT later. A thread could not: Python's threads stop when the interpreter begins to end."""
+
+    class Event(ctypes.Structure):  # struct sigevent
+        _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("notify", ctypes.c_int), ("rest", ctypes.c_byte * 48)]
+
+    class Times(ctypes.Structure):  # struct itimerspec
+        _fields_ = [(name, ctypes.c_long) for name in ("every_s", "every_ns", "first_s", "first_ns")]
+
+    libc = ctypes.CDLL(None)
+    timer = ctypes.c_void_p()
+    event = Event(signal=signal.SIGINT)  # notify: 0 is SIGEV_SIGNAL
+    if libc.timer_create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0:
+        libc.timer_settime(timer, 0, ctypes.byref(Times(first_s=seconds)), None)
+
+
+def _keep_clients() -> list:
+    """Lets the clients live until the process ends, because destroying one waits for its threads. Returns them."""
     from jax._src import xla_bridge
 
-    for client in {id(client): client for client in xla_bridge._backends.values()}.values():
+    clients = list({id(client): client for client in xla_bridge._backends.values()}.values())
+    for client in clients:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+    return clients
 
 
 def _after_fork() -> None:

@@ -80,3 +80,23 @@ def test_ctrl_c_ends_a_callback(sleep):
     program = "from tilewright import jax_plugin; jax_plugin.initialize()\n" + INTERRUPTED.replace("{sleep}", sleep)
     done = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=240)
     assert done.returncode in (-signal.SIGINT, 130) and "KeyboardInterrupt" in done.stderr
+
+
+ENDLESS = """
+import os, signal, threading, time
+from tilewright import jax_plugin; jax_plugin.initialize()
+import jax, jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
+signal.signal(signal.SIGINT, signal.default_int_handler)
+mesh = jax.make_mesh((len(jax.devices()),), ("x",))
+sharded = jax.device_put(jnp.ones((64, 64)), NamedSharding(mesh, PartitionSpec("x")))
+threading.Thread(target=lambda: (time.sleep(1), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+jax.jit(lambda v: jax.lax.while_loop(lambda x: x.sum() < 9e9, lambda x: jnp.tanh(x @ x), v))(sharded).block_until_ready()
+"""
+
+
+@pytest.mark.parametrize("variables", [{}, {"TILEWRIGHT_TARGET": "vgpu:sm_90a", "TILEWRIGHT_VGPU_DEVICES": "2"}], ids=["cpu", "two-virtual-gpus"])
+def test_ctrl_c_ends_a_program(variables):
+    """On two devices one can be interrupted while the other one waits for it in a collective."""
+    done = subprocess.run([sys.executable, "-c", ENDLESS], env=environment(**variables), capture_output=True, text=True, timeout=240)
+    assert done.returncode in (-signal.SIGINT, 130, 1) and "Interrupt" in done.stderr + done.stdout, done.stderr
