@@ -132,6 +132,17 @@ def SplitKPass : Pass<"fuse-split-k", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
+  let summary = "Explains which reductions that depend on each other can share a pass over their rows";
+  let description = [{
+    Emits a remark of category "fuse" for each reduction, or product along the reduced dimension, that reads results of reductions of
+    the same rows: an analysis remark if one pass can compute both, with the way in which partial results follow
+    a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
+
+    Input: simplified StableHLO. Output: unchanged. Runs only if remarks are wanted (`tilewright explain fusion`).
+  }];
+}
+
 def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
   let summary = "Groups ops into `exec.fusion`, each of which becomes one kernel";
   let description = [{

@@ -20,6 +20,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createScaledProductsPass());
   functions.addPass(createExpandScaledProductsPass());
   functions.addPass(createSplitProductsPass());
+  // Before reductions are split, which changes their shapes.
+  functions.addPass(createCascadesPass());
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
@@ -47,6 +49,7 @@ void registerFusePasses() {
   registerSplitReducePass();
   registerSplitConcatenatePass();
   registerSplitKPass();
+  registerCascadesPass();
   registerFusePass();
   registerFuseProductsPass();
   registerFuseRowsPass();

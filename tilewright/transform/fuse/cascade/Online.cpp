@@ -1,0 +1,357 @@
+#include "tilewright/transform/fuse/cascade/Online.h"
+
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/transform/SortBlock.h"
+#include "tilewright/transform/fuse/Classify.h"
+#include "tilewright/transform/fuse/EraseDead.h"
+#include "tilewright/transform/fuse/cascade/Emitter.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <numeric>
+
+using namespace mlir;
+using tilewright::stablehlo::ShapedBuilder;
+
+namespace tilewright::cascade {
+
+static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+Online::Online(OpBuilder &builder, Location loc, const Cascade &cascade, unsigned pass,
+               Values known)
+    : builder(builder), loc(loc), cascade(cascade), pass(pass), known(std::move(known)) {
+  this->known.resize(cascade.reductions.size());
+}
+
+/// A copy of the reduction with other inputs.
+static ValueRange reduceLike(OpBuilder &builder, Location loc, stablehlo::ReduceOp like,
+                             ValueRange inputs, ArrayRef<int64_t> dims, TypeRange types) {
+  auto reduce =
+      stablehlo::ReduceOp::create(builder, loc, types, inputs, like.getInitValues(), dims);
+  IRMapping mapping;
+  like.getBody().cloneInto(&reduce.getBody(), mapping);
+  return reduce.getResults();
+}
+
+std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Values &parameters) {
+  const Reduction &reduction = cascade.reductions[index];
+  Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::partial, slice);
+  auto reduce = dyn_cast<stablehlo::ReduceOp>(reduction.op);
+  if (reduce && reduction.maps.size() > 1) {
+    SmallVector<Value> inputs;
+    for (const Node *map : reduction.maps)
+      inputs.push_back(emitter.atElements(emitter.emit(*map)));
+    ValueRange results =
+        reduceLike(builder, loc, reduce, inputs, reduce.getDimensions(), reduce.getResultTypes());
+    return {results.begin(), results.end()};
+  }
+  std::vector<Value> parts;
+  for (const std::vector<int> &order : reduction.form.derivatives) {
+    const bool isMap = llvm::all_of(order, [](int times) { return times == 0; });
+    Value mapped = isMap
+                       ? emitter.emitMap(reduction.form, *reduction.maps[0])
+                       : emitter.emitDerivative(reduction.form, order, reduction.maps[0]->element);
+    if (reduce) {
+      parts.push_back(reduceLike(builder, loc, reduce, mapped, reduce.getDimensions(),
+                                 reduce.getResultTypes())[0]);
+      continue;
+    }
+    stablehlo::DotDimensionNumbersAttr numbers =
+        cast<stablehlo::DotGeneralOp>(reduction.op).getDotDimensionNumbers();
+    const unsigned side = reduction.mappedOperand;
+    Value other = emitter.sliceOf(reduction.op->getOperand(1 - side),
+                                  side == 0 ? numbers.getRhsContractingDimensions()[0]
+                                            : numbers.getLhsContractingDimensions()[0]);
+    Operation *copy = builder.clone(*reduction.op);
+    copy->setLoc(loc);
+    copy->setOperand(side, mapped);
+    copy->setOperand(1 - side, other);
+    parts.push_back(copy->getResult(0));
+  }
+  return parts;
+}
+
+Value Online::spread(unsigned index, Value row, Type like) {
+  ShapedBuilder b(builder, loc);
+  auto type = cast<RankedTensorType>(like);
+  row = b.convert(row, type.getElementType());
+  const Reduction &reduction = cascade.reductions[index];
+  if (typeOf(row).getRank() == 0 && type.getRank() > 0)
+    return b.broadcast(row, type.getShape());
+  if (!reduction.isMatmul())
+    return row;
+  stablehlo::DotDimensionNumbersAttr numbers =
+      cast<stablehlo::DotGeneralOp>(reduction.op).getDotDimensionNumbers();
+  const bool isLhs = reduction.mappedOperand == 0;
+  ArrayRef<int64_t> batching =
+      isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
+  const auto rows = static_cast<int64_t>(cascade.space().rowDims().size());
+  // The result has the batching dimensions, then those of lhs, then those of rhs.
+  int64_t next = isLhs ? static_cast<int64_t>(batching.size())
+                       : type.getRank() - rows + static_cast<int64_t>(batching.size());
+  SmallVector<int64_t> dims;
+  for (int64_t dim : cascade.space().rowDims()) {
+    const auto *found = llvm::find(batching, dim);
+    dims.push_back(found != batching.end() ? found - batching.begin() : next++);
+  }
+  return b.broadcast(row, type.getShape(), dims);
+}
+
+/// The number of ways to choose `k` of `n`.
+static double choose(int n, int k) {
+  double ways = 1;
+  for (int i = 0; i < k; ++i)
+    ways = ways * (n - i) / (i + 1);
+  return ways;
+}
+
+std::vector<Value> Online::move(unsigned index, const std::vector<Value> &parts, const Values &from,
+                                const Values &to, bool isLast) {
+  const Reduction &reduction = cascade.reductions[index];
+  const Form &form = reduction.form;
+  if (form.exponent.empty() && form.variables.empty())
+    return parts;
+  ShapedBuilder b(builder, loc);
+  Emitter before(builder, loc, cascade, pass, from, Emitter::Stage::partial);
+  Emitter after(builder, loc, cascade, pass, to,
+                isLast ? Emitter::Stage::final : Emitter::Stage::partial);
+  const Type element = typeOf(parts[0]).getElementType();
+  SmallVector<Value> shifts;
+  for (unsigned variable : form.variables) {
+    const Node &node = *cascade.nodes.node(variable);
+    shifts.push_back(
+        spread(index, b.subtract(after.emitVariable(form, node), before.emitVariable(form, node)),
+               parts[0].getType()));
+  }
+  std::vector<Value> moved;
+  for (const std::vector<int> &order : form.derivatives) {
+    Value sum;
+    for (auto [higher, part] : llvm::zip(form.derivatives, parts)) {
+      double scale = 1;
+      Value term = part;
+      for (size_t i = 0; i < order.size(); ++i) {
+        if (higher[i] < order[i]) {
+          scale = 0;
+          break;
+        }
+        scale *= choose(higher[i], order[i]);
+        for (int times = order[i]; times < higher[i]; ++times)
+          term = b.multiply(term, shifts[i]);
+      }
+      if (scale == 0)
+        continue;
+      if (scale != 1)
+        term = b.multiply(term, b.broadcast(after.number(scale, element), typeOf(term).getShape()));
+      sum = sum ? b.add(sum, term) : term;
+    }
+    moved.push_back(sum);
+  }
+  if (!form.exponent.empty()) {
+    const Type type = reduction.maps[0]->element;
+    Value difference =
+        b.subtract(after.emitLinear(form.exponent, type), before.emitLinear(form.exponent, type));
+    Value factor = stablehlo::ExponentialOp::create(builder, loc, difference.getType(), difference);
+    if (!isLast) {
+      // If the maximum is not finite, all exponentials so far are 0, and stay so: a large factor
+      // would make NaN of them.
+      const Node &bound = *cascade.nodes.node(form.exponent.begin()->first[0].first);
+      Value known = before.emit(bound);
+      Value isFinite = stablehlo::IsFiniteOp::create(
+          builder, loc, RankedTensorType::get(typeOf(known).getShape(), builder.getI1Type()),
+          known);
+      factor =
+          b.select(isFinite, factor, b.broadcast(after.number(1, type), typeOf(factor).getShape()));
+    }
+    factor = spread(index, factor, parts[0].getType());
+    for (Value &part : moved)
+      part = b.multiply(part, factor);
+  }
+  return moved;
+}
+
+std::vector<Value> Online::combine(unsigned index, const std::vector<Value> &a,
+                                   const std::vector<Value> &c) {
+  const Reduction &reduction = cascade.reductions[index];
+  ShapedBuilder b(builder, loc);
+  if (reduction.combiner == Combiner::other) {
+    // Any combiner: both results become one row of two elements.
+    SmallVector<Value> pairs;
+    for (auto [left, right] : llvm::zip(a, c)) {
+      SmallVector<int64_t> shape = {1};
+      llvm::append_range(shape, typeOf(left).getShape());
+      pairs.push_back(b.concatenate({b.reshape(left, shape), b.reshape(right, shape)}, 0));
+    }
+    ValueRange results = reduceLike(builder, loc, cast<stablehlo::ReduceOp>(reduction.op), pairs,
+                                    {0}, reduction.op->getResultTypes());
+    return {results.begin(), results.end()};
+  }
+  std::vector<Value> results;
+  for (auto [left, right] : llvm::zip(a, c))
+    switch (reduction.combiner) {
+    case Combiner::product:
+      results.push_back(b.multiply(left, right));
+      break;
+    case Combiner::maximum:
+      results.push_back(b.binary<stablehlo::MaximumOp>(left, right));
+      break;
+    case Combiner::minimum:
+      results.push_back(b.binary<stablehlo::MinimumOp>(left, right));
+      break;
+    case Combiner::sum:
+    case Combiner::other:
+      results.push_back(b.add(left, right));
+    }
+  return results;
+}
+
+SmallVector<Value, 1> Online::complete(unsigned index, const std::vector<Value> &parts,
+                                       const Values &parameters) {
+  const Reduction &reduction = cascade.reductions[index];
+  if (reduction.maps.size() > 1)
+    return {parts.begin(), parts.end()};
+  ShapedBuilder b(builder, loc);
+  Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::final);
+  Value result = parts[0];
+  for (auto [id, power] : reduction.form.factor) {
+    Value factor = spread(index, emitter.emit(*cascade.nodes.node(id)), result.getType());
+    for (int i = 0; i < std::abs(power); ++i)
+      result =
+          power > 0 ? b.multiply(result, factor) : b.binary<stablehlo::DivideOp>(result, factor);
+  }
+  if (Value offset = emitter.emitLinear(reduction.form.offset, typeOf(result).getElementType()))
+    result = b.add(result, spread(index, offset, result.getType()));
+  return {result};
+}
+
+/// Whether partial results of some reduction of the pass are relative to this one's.
+static bool isParameter(const Cascade &cascade, unsigned pass, unsigned index) {
+  auto reads = [&](unsigned id) {
+    return llvm::is_contained(cascade.nodes.node(id)->reads, index);
+  };
+  auto readsAny = [&](const Linear &sum) {
+    return llvm::any_of(sum, [&](const auto &term) {
+      return llvm::any_of(term.first, [&](const auto &factor) { return reads(factor.first); });
+    });
+  };
+  for (unsigned later = index + 1; later < cascade.reductions.size(); ++later) {
+    const Form &form = cascade.reductions[later].form;
+    if (cascade.reductions[later].pass != pass)
+      continue;
+    if (readsAny(form.exponent) || llvm::any_of(form.variables, reads))
+      return true;
+    // The factor and the offset matter only where the complete value is a parameter.
+    if ((readsAny({{form.factor, 1}}) || readsAny(form.offset)) &&
+        isParameter(cascade, pass, later))
+      return true;
+  }
+  return false;
+}
+
+void Online::setParameter(unsigned index, const std::vector<Value> &parts, int64_t count,
+                          Values &parameters) {
+  const Reduction &reduction = cascade.reductions[index];
+  if (reduction.isMatmul() || !isParameter(cascade, pass, index))
+    return;
+  ShapedBuilder b(builder, loc);
+  Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::final);
+  parameters[index] = complete(index, parts, parameters);
+  const int64_t all = cascade.space().shape[static_cast<size_t>(cascade.space().axes[0])];
+  // The sum of all elements, as far as those so far tell: a mean is then that of the elements so
+  // far, and differences from it stay small. The choice changes rounding only.
+  Value &value = parameters[index][0];
+  const Type element = typeOf(value).getElementType();
+  if (reduction.combiner == Combiner::sum && count != all && isa<FloatType>(element))
+    value = b.multiply(
+        value,
+        b.broadcast(emitter.number(static_cast<double>(all) / static_cast<double>(count), element),
+                    typeOf(value).getShape()));
+}
+
+/// The numbers of the reductions of a pass.
+static std::vector<unsigned> membersOf(const Cascade &cascade, unsigned pass) {
+  std::vector<unsigned> members;
+  for (auto [index, reduction] : llvm::enumerate(cascade.reductions))
+    if (reduction.pass == pass)
+      members.push_back(static_cast<unsigned>(index));
+  return members;
+}
+
+Partial Online::update(const Partial &partial, const Slice &slice) {
+  Partial result;
+  result.count = partial.count + slice.size;
+  Values before = known, after = known;
+  for (auto [i, index] : llvm::enumerate(membersOf(cascade, pass))) {
+    std::vector<Value> parts = partsOf(index, slice, after);
+    if (!partial.parts.empty()) {
+      parts = combine(index, move(index, partial.parts[i], before, after), parts);
+      setParameter(index, partial.parts[i], partial.count, before);
+    }
+    setParameter(index, parts, result.count, after);
+    result.parts.push_back(std::move(parts));
+  }
+  return result;
+}
+
+Partial Online::merge(const Partial &a, const Partial &b) {
+  Partial result;
+  result.count = a.count + b.count;
+  Values ofA = known, ofB = known, after = known;
+  for (auto [i, index] : llvm::enumerate(membersOf(cascade, pass))) {
+    std::vector<Value> parts =
+        combine(index, move(index, a.parts[i], ofA, after), move(index, b.parts[i], ofB, after));
+    setParameter(index, a.parts[i], a.count, ofA);
+    setParameter(index, b.parts[i], b.count, ofB);
+    setParameter(index, parts, result.count, after);
+    result.parts.push_back(std::move(parts));
+  }
+  return result;
+}
+
+Values Online::finish(const Partial &partial) {
+  Values relative = known, results = known;
+  for (auto [i, index] : llvm::enumerate(membersOf(cascade, pass))) {
+    results[index] =
+        complete(index, move(index, partial.parts[i], relative, results, /*isLast=*/true), results);
+    setParameter(index, partial.parts[i], partial.count, relative);
+  }
+  return results;
+}
+
+void computeInBlocks(const Cascade &cascade, int64_t blockSize, bool asTree) {
+  Operation *last = cascade.reductions.back().op;
+  OpBuilder builder(last);
+  const int64_t all = cascade.space().shape[static_cast<size_t>(cascade.space().axes[0])];
+  Values results(cascade.reductions.size());
+  for (unsigned pass = 0; pass < cascade.passes; ++pass) {
+    Online online(builder, last->getLoc(), cascade, pass, results);
+    std::vector<Partial> partials;
+    for (int64_t start = 0; start < all; start += blockSize) {
+      const Slice slice{start, std::min(blockSize, all - start)};
+      if (asTree || partials.empty())
+        partials.push_back(online.reduce(slice));
+      else
+        partials.back() = online.update(partials.back(), slice);
+    }
+    while (partials.size() > 1) {
+      std::vector<Partial> merged;
+      for (size_t i = 0; i < partials.size(); i += 2)
+        merged.push_back(i + 1 < partials.size() ? online.merge(partials[i], partials[i + 1])
+                                                 : partials[i]);
+      partials = std::move(merged);
+    }
+    results = online.finish(partials[0]);
+  }
+  Block *block = last->getBlock();
+  SmallVector<Value> replaced;
+  for (auto [reduction, values] : llvm::zip(cascade.reductions, results)) {
+    reduction.op->replaceAllUsesWith(ValueRange(values));
+    llvm::append_range(replaced, reduction.op->getResults());
+  }
+  transform::sortBlock(*block, fuse::hasEffects);
+  fuse::eraseDead(replaced);
+}
+
+} // namespace tilewright::cascade
