@@ -10,6 +10,14 @@
 
 namespace tilewright::fuzz {
 
+/// Other files of a corpus are its description.
+static bool isSeed(std::string_view extension) {
+  for (std::string_view known : {".ptx", ".fatbin", ".hsaco", ".co"})
+    if (extension == known)
+      return true;
+  return false;
+}
+
 int runMutations(int argc, char **argv, const MutationTarget &target) {
   uint64_t runs = 2000, seed = 1;
   std::string save;
@@ -24,7 +32,7 @@ int runMutations(int argc, char **argv, const MutationTarget &target) {
       save = argument.substr(7);
     else
       for (const auto &entry : std::filesystem::directory_iterator(argument))
-        if (entry.path().extension() == ".ptx" || entry.path().extension() == ".fatbin")
+        if (isSeed(entry.path().extension().string()))
           files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

@@ -4,7 +4,7 @@ namespace tilewright::vgpu::amdgcn {
 
 // -- Operands
 
-static constexpr unsigned firstTtmp = 108, lastTtmp = 123, m0Code = 124;
+static constexpr unsigned firstTtmp = 108, lastTtmp = 123;
 
 /// Whether `code` names a scalar register or special value of so many dwords.
 static bool isScalar(unsigned code, unsigned dwords) {

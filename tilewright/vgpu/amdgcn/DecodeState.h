@@ -8,7 +8,7 @@ namespace tilewright::vgpu::amdgcn {
 
 // Codes of scalar operands.
 inline constexpr unsigned vccCode = 106, execCode = 126, literalCode = 255, sdwaCode = 249,
-                          dppCode = 250, noRegister = 127;
+                          dppCode = 250, noRegister = 127, m0Code = 124;
 
 /// An instruction while it is decoded. A function that finds a mistake calls fail() and goes on
 /// with harmless values; the caller looks once, at the end.

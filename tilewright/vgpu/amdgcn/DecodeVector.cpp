@@ -32,9 +32,10 @@ static void addFixedOperand(DecodeState &state, const OperandSpec &spec) {
   case Field::destination:
     if (isVopc)
       state.vcc(spec);
-    else if (spec.kind == Kind::sgpr)
+    else if (spec.kind == Kind::sgpr) {
+      state.failIf(state.bits(24, 17) == m0Code); // v_readfirstlane_b32
       state.scalar(spec, state.bits(24, 17));
-    else
+    } else
       state.vector(spec, state.bits(24, 17), spec.kind == Kind::agpr);
     break;
   case Field::literal:
@@ -170,7 +171,8 @@ void decodeVop3(DecodeState &state) {
   const unsigned neg = state.bits(63, 61), abs = hasScalarDestination ? 0 : state.bits(10, 8);
   for (const OperandSpec &spec : row.operands()) {
     if (spec.field == Field::destination && spec.kind == Kind::sgpr) {
-      state.failIf(state.bits(7, 0) > 127);
+      // The result of v_readlane_b32 may not be M0.
+      state.failIf(state.bits(7, 0) > 127 || (spec.bits == 32 && state.bits(7, 0) == m0Code));
       state.scalar(spec, state.bits(7, 0));
     } else if (spec.field == Field::destination)
       state.vector(spec, state.bits(7, 0));

@@ -48,7 +48,7 @@ static std::string scalarText(unsigned code, unsigned dwords) {
   }
 }
 
-static std::string constantText(const Operand &operand) {
+static std::string constantText(const Operand &operand, bool isDouble) {
   const unsigned code = operand.code;
   if (code <= 192)
     return concat(code - 128);
@@ -62,7 +62,7 @@ static std::string constantText(const Operand &operand) {
   const OperandSpec &spec = *operand.spec;
   if (spec.kind == Kind::bits && spec.bits == 16)
     return hexOf(halves[code - 240]);
-  if (code == 248 && spec.bits == 64 && spec.kind != Kind::float2)
+  if (code == 248 && (isDouble || (spec.bits == 64 && spec.kind != Kind::float2)))
     return "0.15915494309189532"; // 1 / (2 pi)
   return std::string(numbers[code - 240]);
 }
@@ -199,7 +199,8 @@ static std::string operandText(const Instruction &instruction, const Operand &op
     text = rangeOf("a", operand.code, operand.dwords);
     break;
   case OperandKind::constant:
-    text = constantText(operand);
+    // Only the MFMAs of f64 negate.
+    text = constantText(operand, instruction.row->has(flags::negates));
     break;
   case OperandKind::literal:
     text = literalText(operand);
