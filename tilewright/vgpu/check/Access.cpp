@@ -148,6 +148,11 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
   currentRun = &run;
   const uint64_t window = run.address & machine::windowMask;
   inShared = window == machine::sharedWindow;
+  // Triton copies a tile over the word to which tcgen05.alloc wrote, without a proxy fence after
+  // reading it. Treat accesses to this word as if they needed none.
+  if (inShared && !options.strict && run.length == 4 && !actor.block.tensorAddresses.empty() &&
+      actor.block.tensorAddresses.contains(run.address))
+    record.proxy = static_cast<uint8_t>(Proxy::async);
   if (inShared)
     accessShared(actor, record, run);
   else if (window == 0)

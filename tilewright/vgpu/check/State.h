@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -216,6 +217,7 @@ struct BlockState {
   std::unordered_map<uint32_t, AccessRecord> remote;
   std::array<std::vector<Generation>, machine::Chip::namedBarriers> barriers;
   std::unordered_map<uint32_t, MbarrierState> mbarriers; // by offset
+  std::set<uint64_t> tensorAddresses;                    // words that tcgen05.alloc has written
 };
 
 /// The blocks that one host thread runs.

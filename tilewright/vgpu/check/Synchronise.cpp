@@ -332,6 +332,7 @@ void Detector::allocateTensor(const SyncEvent &event, BlockState &block) {
   for (uint32_t lane = 0; lane < machine::tensorLanes; ++lane)
     block.shared.forget(first + lane * 4 * machine::tensorColumns,
                         4 * static_cast<uint32_t>(event.count));
+  block.tensorAddresses.insert(event.written);
 }
 
 // Asynchronous operations.

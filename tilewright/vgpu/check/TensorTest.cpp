@@ -107,6 +107,28 @@ TEST(TensorRaces, ACopyFollowsAProductInPractice) {
   EXPECT_THAT(check(text, warps, "all,strict").text, HasSubstr("tcgen05.cp"));
 }
 
+TEST(TensorRaces, ACopyMayOverwriteTheAddressOfTheColumns) {
+  std::string text = product;
+  auto replace = [&](const std::string &from, const std::string &to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace(".shared .b32 where;", ".shared .align 16 .b8 where[16];\n.shared .align 8 .b64 bar2;");
+  replace("mbarrier.init.shared.b64 [bar], 1;",
+          "mbarrier.init.shared.b64 [bar], 1;\nmbarrier.init.shared.b64 [bar2], 1;");
+  replace("ld.shared.b32 %base, [where];", R"(ld.shared.b32 %base, [where];
+  bar.sync 2;
+  @%p1 bra X;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar2], 16;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [where], [%out], 16, [bar2];
+X:
+  mbarrier.try_wait.parity.shared.b64 %p5, [bar2], 0; @!%p5 bra X;)");
+  EXPECT_EQ(check(text, warps, "all").text, "");
+  EXPECT_THAT(check(text, warps, "all,strict").text, HasSubstr("proxy fence"));
+  // The barrier is needed in any case.
+  replace("  bar.sync 2;\n", "");
+  EXPECT_THAT(check(text, warps, "all").text, HasSubstr("race"));
+}
+
 TEST(TensorRaces, ColumnsThatWereNeverWrittenAreReported) {
   std::string text = product;
   const std::string from = "[%a];";

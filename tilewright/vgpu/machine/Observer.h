@@ -145,6 +145,7 @@ struct SyncEvent {
   Scope scope = Scope::none;
   uint64_t object = 0; // number of a barrier, flat address of an mbarrier
   uint64_t count = 0;
+  uint64_t written = 0; // flat address to which tcgen05.alloc writes
   /// Counted from the initialisation, not modulo 8. A try_wait for the phase that precedes phase 0
   /// always succeeds and is not reported.
   uint64_t phase = 0;

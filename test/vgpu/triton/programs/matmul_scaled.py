@@ -3,6 +3,7 @@
 import numpy as np
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from .harness import BLACKWELL, array, empty, float8_e4m3, float8_e5m2, integers, normal, program, uniform, within
 from .matmul import SUMMED_F32
@@ -65,5 +66,69 @@ CASES = {
 for name, case in CASES.items():
     program(
         within(1e-6, 0.5, because=SUMMED_F32 % ("scaled elements up to 2^15", DEPTH)),
-        needs=BLACKWELL, below=120, name=f"matmul_scaled_{name}",
+        needs=BLACKWELL, name=f"matmul_scaled_{name}",
     )(lambda case=case: scaled(*case))  # fmt: skip
+
+
+# ---- tiles by descriptors; scales in the order in which the unit reads them, so that tcgen05.cp copies them
+
+
+@triton.jit
+def described_kernel(
+    a, a_scales, b, b_scales, c, k_tiles, A: tl.constexpr, B: tl.constexpr, A_PACKED: tl.constexpr, B_PACKED: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """One tile of c = a b^T for each block. Scales lie in groups of 128 rows by 4."""
+    row, column = tl.program_id(0), tl.program_id(1)
+    groups: tl.constexpr = BK // BLOCK // 4
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, k_tiles, num_stages=STAGES):
+        x = a.load([row * BM, k * (BK // A_PACKED)])
+        y = b.load([column * BN, k * (BK // B_PACKED)])
+        sx = a_scales.load([0, row * (BM // 128), k * groups, 0, 0])
+        sy = b_scales.load([0, column * (BN // 128), k * groups, 0, 0])
+        sx = sx.reshape(BM // 128, groups, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(BM, BK // BLOCK)
+        sy = sy.reshape(BN // 128, groups, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(BN, BK // BLOCK)
+        acc = tl.dot_scaled(x, sx, A, y.T, sy, B, acc)
+    c.store([row * BM, column * BN], acc)
+
+
+def described(a_kind, b_kind, block, tile, stages=2, **options):
+    bm, bn, bk = tile
+    m, n = 256, 256
+    (a, a_values, a_packed), (b, b_values, b_packed) = factor(a_kind, m), factor(b_kind, n)
+    (a_codes, a_factors), (b_codes, b_factors) = scales(m, block), scales(n, block)
+    out = empty((m, n))
+
+    def ordered(codes):
+        grouped = codes.view(np.uint8).reshape(codes.shape[0] // 128, 4, 32, -1, 4).transpose(0, 3, 2, 1, 4)
+        grouped = array(grouped.reshape(1, codes.shape[0] // 128, -1, 2, 256))
+        return grouped if block == 32 else array(grouped.view(codes.dtype))
+
+    def scale_descriptor(codes, rows):
+        return TensorDescriptor.from_tensor(ordered(codes), [1, rows // 128, bk // block // 4, 2, 256])
+
+    def typed(values, kind):
+        """Triton takes the element type of e4m3 and e5m2 from the array."""
+        return values if kind == "e2m1" else array(values.view(float8_e4m3 if kind == "e4m3" else float8_e5m2))
+
+    described_kernel[(m // bm, n // bn)](
+        TensorDescriptor.from_tensor(typed(a, a_kind), [bm, bk // a_packed]), scale_descriptor(a_codes, bm),
+        TensorDescriptor.from_tensor(typed(b, b_kind), [bn, bk // b_packed]), scale_descriptor(b_codes, bn),
+        TensorDescriptor.from_tensor(out, [bm, bn]), DEPTH // bk, A=a_kind, B=b_kind, A_PACKED=a_packed, B_PACKED=b_packed,
+        BM=bm, BN=bn, BK=bk, BLOCK=block, STAGES=stages, **options,
+    )  # fmt: skip
+    return out, (a_values * np.repeat(a_factors, block, 1)) @ (b_values * np.repeat(b_factors, block, 1)).T
+
+
+DESCRIBED = {
+    "mxf8": (*CASES["mxf8"], (128, 128, 128)), "mxf8_wide": (*CASES["mxf8"], (128, 256, 128)), "mxf8_mixed": (*CASES["mxf8_mixed"], (128, 128, 128)),
+    "mxf4": (*CASES["mxf4"], (128, 128, 256)), "nvf4": (*CASES["nvf4"], (128, 128, 128)), "nvf4_wide": (*CASES["nvf4"], (128, 256, 256)),
+    "mxf8_by_mxf4": (*CASES["mxf8_by_mxf4"], (128, 128, 128)), "mxf8_unstaged": (*CASES["mxf8"], (128, 128, 128), 1),
+}  # fmt: skip
+for name, case in DESCRIBED.items():
+    program(
+        within(1e-6, 0.5, because=SUMMED_F32 % ("scaled elements up to 2^15", DEPTH)),
+        # Wide tiles take more shared memory than a block of sm_120 has.
+        needs=BLACKWELL, below=120 if "wide" in name else 1000, name=f"matmul_scaled_described_{name}",
+    )(lambda case=case: described(*case))  # fmt: skip

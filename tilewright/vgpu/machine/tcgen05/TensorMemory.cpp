@@ -163,15 +163,16 @@ After runTensorAlloc(Warp &warp, const Op *op, std::byte *registers, uint32_t ma
   std::byte *to = resolve(warp, op, form.address.space, address, lane, 4);
   if (!to)
     return After::stop;
-  AccessTeller(warp, op, AccessKind::write, Proxy::generic, 0)
-      .lane(lane, flatAddress(warp, form.address.space, address), 4);
-  std::memcpy(to, &*column, 4);
+  const uint64_t written = flatAddress(warp, form.address.space, address);
   tell(warp, {.warp = warp,
               .op = op,
               .mask = active,
               .kind = SyncKind::tensorAlloc,
               .object = flatTensorAddress(*warp.block, 0, *column),
-              .count = count});
+              .count = count,
+              .written = written});
+  AccessTeller(warp, op, AccessKind::write, Proxy::generic, 0).lane(lane, written, 4);
+  std::memcpy(to, &*column, 4);
   return After::next;
 }
 

@@ -1,0 +1,44 @@
+"""GEMMs of FlashInfer, written in NVIDIA's CuTe DSL and compiled by it for sm_100a, on the virtual GPU.
+
+The kernels are unmodified; the result must be exact, and the checks must report nothing. gemm.py runs one of them in the
+environment of `tools/setup --cute`. With --all that environment is made; otherwise the test is skipped where it is absent.
+"""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SETUP = HERE.parents[2] / "tools/setup"
+SAMPLE = [("nvf4", 2)]
+ALL = [(name, blocks) for name in ("f16", "f8", "mxf8", "mxf4", "nvf4") for blocks in (1, 2)]
+# Copies and products complete at once, as late as possible, and at random.
+ORDERS = ["eager", "latest", "seed:1"]
+
+
+def pytest_generate_tests(metafunc):
+    everything = metafunc.config.getoption("--all")
+    metafunc.parametrize("name,blocks", ALL if everything else SAMPLE)
+    metafunc.parametrize("order", ORDERS if everything else ORDERS[-1:])
+
+
+@pytest.fixture(scope="session")
+def python(request):
+    everything = request.config.getoption("--all")
+    flag = "--cute" if everything else "--print-cute-python"
+    made = subprocess.run([SETUP, flag], capture_output=True, text=True, timeout=1800)
+    if made.returncode != 0 and not everything:
+        pytest.skip("the CuTe DSL is not installed: run tools/setup --cute")
+    assert made.returncode == 0, made.stderr
+    return made.stdout.splitlines()[-1]
+
+
+def test_gemm(python, name, blocks, order, tmp_path):
+    flags = ["--chip=sm_100a", "--threads=1", "--check=all", f"--order={order}"]
+    program = [python, HERE / "gemm.py", os.environ["TILEWRIGHT_TEST_LIBRARY"], name, blocks]
+    command = [os.environ["TILEWRIGHT_VGPU_TOOL"], "run", *flags, "--", *program]
+    # The DSL writes the PTX to the working directory.
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, cwd=tmp_path)
+    assert result.returncode == 0 and "equal" in result.stdout.split(), result.stdout[-3000:] + result.stderr[-5000:]
