@@ -5,17 +5,13 @@ features. The ideal is what such a tile must read: for each tile and tap, each i
 weight, once. Overlapping windows of one tile are read again for each tap, from L2, as in every implicit product.
 """
 
-import collections
-import importlib.util
 import json
 import math
-import pathlib
 import re
-import shutil
-import subprocess
 
 import pytest
 import test_quality
+from machine_code import machine_code, steady_loop
 
 
 def convolution(batch, size=56, inputs=256, outputs=256, element="bf16"):
@@ -79,48 +75,12 @@ def test_a_tile_reads_what_it_multiplies_and_nothing_else(chip, tmp_path):
     assert total["bank_conflicts"] <= (0 if chip == "sm_90a" else written // 128)
 
 
-def machine_code(folder, name, program, chip):
-    """The instructions of a program's kernel with their labels, as nvdisasm prints them."""
-    triton = importlib.util.find_spec("triton")
-    beside = [str(pathlib.Path(triton.origin).parent / "backends/nvidia/bin")] if triton else []
-    nvdisasm = shutil.which("nvdisasm") or next(filter(None, (shutil.which("nvdisasm", path=path) for path in beside)), None)
-    (folder / f"{name}.mlir").write_text(program)
-    test_quality.tool("compile", folder / f"{name}.mlir", f"--target={chip}", f"--output={folder}/{name}.twx", f"--code={folder}/{name}")
-    if not nvdisasm or not (folder / f"{name}.cubin").exists():
-        pytest.skip("ptxas or nvdisasm is not on this machine")
-    return subprocess.run([nvdisasm, "-hex", "-c", folder / f"{name}.cubin"], capture_output=True, text=True, check=True, timeout=120).stdout
-
-
-Loop = collections.namedtuple("Loop", "instructions cycles products")
-
-
-def steady_loop(code):
-    """The innermost loop with matrix instructions that has the most of them: its instructions, and the cycles for which they hold the issue slot of their
-    warp (bits 41 to 44 of the upper word)."""
-    labels, listed, upper = {}, [], re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
-    for line in code.splitlines():
-        if found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;\s*/\* 0x", line):
-            listed.append([found[1], 0])
-        elif found := upper.match(line):
-            listed[-1][1] = int(found[1], 16) >> 41 & 15
-        elif found := re.match(r"(\.L_x_\d+):", line):
-            labels[found[1]] = len(listed)
-    loops = []
-    for at, (text, _) in enumerate(listed):
-        found = re.search(r"BRA\S*\s.*`\((\.L_x_\d+)\)", text)
-        if found and labels.get(found[1], at + 1) <= at:
-            body = listed[labels[found[1]] : at + 1]
-            if products := sum(bool(re.search(r"\bH(G)?MMA\b", line)) for line, _ in body):
-                loops.append((len(body), Loop(len(body), sum(cycles for _, cycles in body), products)))
-    return min(loops)[1]
-
-
 @pytest.mark.parametrize("chip, batch", [("sm_90a", 16), ("sm_80", 8)])
 def test_the_steady_loop_is_that_of_a_product(chip, batch, tmp_path):
     """Beside a product of the same rows, columns and depth. On sm_90a, other warps issue the copies, so the loops are the same. On sm_80 the loop itself
     computes where a tap's pixels are and which of them are outside."""
-    ours = steady_loop(machine_code(tmp_path, "convolution", convolution(batch)[0], chip))
-    plain = steady_loop(machine_code(tmp_path, "product", product(batch * 56 * 56, 256, 9 * 256), chip))
+    ours = steady_loop(machine_code(tmp_path, "convolution", convolution(batch)[0], chip, test_quality.tool))
+    plain = steady_loop(machine_code(tmp_path, "product", product(batch * 56 * 56, 256, 9 * 256), chip, test_quality.tool))
     print(f"{chip}, {batch} images: {ours.instructions} instructions and {ours.cycles} issue cycles in the loop; of the product {plain}")
     assert ours.products == plain.products
     assert ours.cycles <= 1.15 * plain.cycles

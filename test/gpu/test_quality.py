@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from machine_code import live_registers, machine_code, steady_loop
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
@@ -326,3 +327,16 @@ def test_machine_code_is_kept_by_content(tmp_path):
         kept.write_bytes(damaged)
         assert compiled(folder) == first
         assert kept.read_bytes() != damaged
+
+
+def test_one_thread_keeps_a_pair_busy(tmp_path):
+    """Two multiprocessors with tensor memory multiply what one thread issues: it must be far faster than they are. Each instruction multiplies
+    256 x 256 x 16, at 4096 multiply-adds per cycle and multiprocessor."""
+    program, _ = gemm("bf16", "bf16", 8192)
+    code = machine_code(tmp_path, "pair", program, "sm_100a", tool, "-plr")
+    loop, live = steady_loop(code), live_registers(code)
+    cycles = loop.products * 256 * 256 * 16 / (2 * 4096)
+    print(f"bf16, 8192: {loop.cycles} issue cycles in {cycles:.0f} of the tensor cores ({loop.cycles / cycles:.3f}), {live} live registers")
+    assert "UTCHMMA.2CTA" in code and not re.search(r"\b(LDL|STL)\b", code)
+    assert loop.cycles <= 0.12 * cycles
+    assert live <= 64

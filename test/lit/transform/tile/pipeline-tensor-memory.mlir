@@ -22,9 +22,12 @@
 //       CHECK:     sm.copy {{ ?}}tma
 //       CHECK:   sm.role "mma" warps 1
 //       CHECK:     %[[INTO:.*]] = sm.acquire %[[ACC]]
+//       CHECK:     %[[SLOT:.*]]:2 = sm.take %[[IN]]
+//       CHECK:     sm.mma tcgen05 %[[SLOT]]#0, %[[SLOT]]#1 into %[[INTO]] zero %{{.*}} :
+//       CHECK:     sm.free %[[IN]]
 //       CHECK:     scf.for
-//       CHECK:       %[[SLOT:.*]]:2 = sm.take %[[IN]]
-//       CHECK:       sm.mma tcgen05 %[[SLOT]]#0, %[[SLOT]]#1 into %[[INTO]] zero %{{.*}} :
+//       CHECK:       %[[NEXT:.*]]:2 = sm.take %[[IN]]
+//       CHECK:       sm.mma tcgen05 %[[NEXT]]#0, %[[NEXT]]#1 into %[[INTO]] :
 //       CHECK:       sm.free %[[IN]]
 //       CHECK:     sm.publish %[[ACC]]
 

@@ -278,16 +278,21 @@ private:
   void fillTensorMma(sm::RoleOp role) {
     b.setInsertionPointToStart(&role.getBody().front());
     auto sum = sm::AcquireOp::create(b, loc, accumulatorChannel);
-    auto loop = scf::ForOp::create(b, loc, constant(0), constant(product.iterations), constant(1));
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
+    auto multiply = [&](Value isFirst) {
       auto slot = sm::TakeOp::create(b, loc, channel);
-      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                            loop.getInductionVar(), constant(0));
       sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
                         slot.getResult(1), Value(), sum.getResult(0), isFirst);
       sm::FreeOp::create(b, loc, channel);
+    };
+    // The first iteration overwrites the accumulator. It is peeled, because testing for it in every
+    // iteration would take issue cycles of the one thread that multiplies.
+    multiply(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)));
+    if (product.iterations > 1) {
+      OpBuilder::InsertionGuard guard(b);
+      auto loop =
+          scf::ForOp::create(b, loc, constant(1), constant(product.iterations), constant(1));
+      b.setInsertionPointToStart(loop.getBody());
+      multiply(Value());
     }
     sm::PublishOp::create(b, loc, accumulatorChannel);
   }
