@@ -19,6 +19,17 @@ TEST_P(FusedTest, AllGatherThenProduct) {
   }
 }
 
+/// Rows are multiplied as their shard arrives: those that a rank takes before the shard of a late
+/// rank are done before the late rank has begun.
+TEST_P(FusedTest, AllGatherThenProductWaitsForNoWhole) {
+  const tile::FusedProduct wanted{
+      .ranks = GetParam(), .points = 2, .rows = 32, .depth = 64, .columns = 32};
+  Result<GpuCode> code = compileFused(wanted, /*isGather=*/true);
+  ASSERT_TRUE(code.isOk()) << std::move(code).takeStatus().toString();
+  for (int64_t late : {int64_t(0), GetParam() - 1})
+    EXPECT_EQ(team().runFusedWithLateRank(wanted, *code, late), "");
+}
+
 TEST_P(FusedTest, ProductThenReduceScatter) {
   for (int64_t points : {1, 2}) {
     const tile::FusedProduct wanted{

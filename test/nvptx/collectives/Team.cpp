@@ -17,10 +17,12 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 namespace tilewright::nvptx {
 
@@ -163,7 +165,8 @@ done:
 )";
 
 Status Team::launch(const Parameters &parameters, const GpuCode &code, int times,
-                    bool hasNeighbours, size_t inBytes, size_t outBytes) {
+                    bool hasNeighbours, size_t inBytes, size_t outBytes,
+                    const std::optional<LateRank> &late) {
   const KernelInfo &kernel = code.kernels.front();
   std::vector<CUfunction> functions, copies;
   std::vector<CUmodule> modules;
@@ -194,32 +197,41 @@ Status Team::launch(const Parameters &parameters, const GpuCode &code, int times
     config.hStream = devices[rank].stream;
     return TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, copies[rank], pointers, nullptr);
   };
-  for (int time = 0; time < times; ++time)
-    for (size_t rank = 0; rank < devices.size(); ++rank) {
-      TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
-      std::vector<std::vector<uint64_t>> values;
-      std::vector<void *> pointers;
-      for (auto [isWindow, offset] : parameters)
-        values.push_back(isWindow ? memory->window(rank, offset)
-                                  : std::vector<uint64_t>{memory->part(rank) + offset});
-      for (auto &value : values)
-        pointers.push_back(value.data());
-      if (hasNeighbours)
-        TILEWRIGHT_TRY(copy(rank, TeamPlaces::in, TeamPlaces::in, inBytes));
-      CUlaunchConfig config = {};
-      config.gridDimX = static_cast<unsigned>(kernel.grid[0]);
-      config.gridDimY = static_cast<unsigned>(kernel.grid[1]);
-      config.gridDimZ = static_cast<unsigned>(kernel.grid[2]);
-      config.blockDimX = static_cast<unsigned>(kernel.threads);
-      config.blockDimY = config.blockDimZ = 1;
-      config.sharedMemBytes = static_cast<unsigned>(kernel.sharedBytes);
-      config.hStream = devices[rank].stream;
-      TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, functions[rank],
-                                     pointers.data(), nullptr));
-      if (hasNeighbours)
-        TILEWRIGHT_TRY(copy(rank, TeamPlaces::out, TeamPlaces::seen, outBytes));
-      TILEWRIGHT_TRY(leave());
+  auto launchOn = [&](size_t rank) -> Status {
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
+    std::vector<std::vector<uint64_t>> values;
+    std::vector<void *> pointers;
+    for (auto [isWindow, offset] : parameters)
+      values.push_back(isWindow ? memory->window(rank, offset)
+                                : std::vector<uint64_t>{memory->part(rank) + offset});
+    for (auto &value : values)
+      pointers.push_back(value.data());
+    if (hasNeighbours)
+      TILEWRIGHT_TRY(copy(rank, TeamPlaces::in, TeamPlaces::in, inBytes));
+    CUlaunchConfig config = {};
+    config.gridDimX = static_cast<unsigned>(kernel.grid[0]);
+    config.gridDimY = static_cast<unsigned>(kernel.grid[1]);
+    config.gridDimZ = static_cast<unsigned>(kernel.grid[2]);
+    config.blockDimX = static_cast<unsigned>(kernel.threads);
+    config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = static_cast<unsigned>(kernel.sharedBytes);
+    config.hStream = devices[rank].stream;
+    TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuLaunchKernelEx, &config, functions[rank],
+                                   pointers.data(), nullptr));
+    if (hasNeighbours)
+      TILEWRIGHT_TRY(copy(rank, TeamPlaces::out, TeamPlaces::seen, outBytes));
+    return leave();
+  };
+  for (int time = 0; time < times; ++time) {
+    for (size_t rank = 0; rank < devices.size(); ++rank)
+      if (!late || rank != late->rank)
+        TILEWRIGHT_TRY(launchOn(rank));
+    if (late) {
+      Status seen = late->untilLate();
+      TILEWRIGHT_TRY(launchOn(late->rank)); // also after a failure, so that the others end
+      TILEWRIGHT_TRY(std::move(seen));
     }
+  }
   for (size_t rank = 0; rank < devices.size(); ++rank) {
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuCtxPushCurrent, devices[rank].context));
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuStreamSynchronize, devices[rank].stream));
@@ -368,58 +380,115 @@ std::string Team::run(const CollectiveKernel &wanted, const GpuCode &code, int t
   return "";
 }
 
+// Small integers: all sums are exact. In a reduce_scatter each rank has another right operand.
+static float lhsAt(int64_t rank, int64_t row, int64_t k) {
+  return static_cast<float>((rank * 5 + row * 3 + k * 7) % 5 - 2);
+}
+static float rhsAt(int64_t rank, bool isGather, int64_t k, int64_t column) {
+  return static_cast<float>(((isGather ? 0 : rank) + k * 2 + column * 3) % 5 - 2);
+}
+
+void Team::fillFused(const tile::FusedProduct &wanted, bool isGather) {
+  const int64_t shard = wanted.shardRows(), lhsRows = isGather ? shard : ranks * shard;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    auto at = [&](size_t place) {
+      return reinterpret_cast<std::byte *>(memory->part(static_cast<size_t>(rank)) + place);
+    };
+    auto put = [&](size_t place, int64_t index, float value) {
+      const auto bits = static_cast<uint16_t>(numerics::encode(wanted.element, value));
+      std::memcpy(at(place) + index * 2, &bits, 2);
+    };
+    // Flags have words for each point, so kernels with another number of points begin anew.
+    std::memset(at(TeamPlaces::flags), 0, TeamPlaces::staging - TeamPlaces::flags);
+    for (int64_t row = 0; row < lhsRows; ++row)
+      for (int64_t k = 0; k < wanted.depth; ++k)
+        put(TeamPlaces::in, row * wanted.depth + k, lhsAt(rank, row, k));
+    for (int64_t k = 0; k < wanted.depth; ++k)
+      for (int64_t column = 0; column < wanted.columns; ++column)
+        put(TeamPlaces::lists, k * wanted.columns + column, rhsAt(rank, isGather, k, column));
+  }
+}
+
+std::string Team::compareFused(const tile::FusedProduct &wanted, bool isGather, int64_t rank,
+                               size_t place, int64_t firstRow, int64_t rows) {
+  const int64_t shard = wanted.shardRows();
+  for (int64_t row = firstRow; row < firstRow + rows; ++row)
+    for (int64_t column = 0; column < wanted.columns; ++column) {
+      float want = 0, got = 0;
+      for (int64_t k = 0; k < wanted.depth; ++k)
+        if (isGather)
+          want += lhsAt(row / shard, row % shard, k) * rhsAt(rank, isGather, k, column);
+        else
+          for (int64_t other = 0; other < ranks; ++other)
+            want += lhsAt(other, rank * shard + row, k) * rhsAt(other, isGather, k, column);
+      std::memcpy(&got,
+                  reinterpret_cast<void *>(memory->part(static_cast<size_t>(rank)) + place +
+                                           static_cast<size_t>(row * wanted.columns + column) * 4),
+                  4);
+      if (got != want)
+        return concat("rank ", rank, ", row ", row, ", column ", column, ": ", got, " instead of ",
+                      want);
+    }
+  return "";
+}
+
+Team::Parameters Team::fusedParameters() {
+  return {{false, TeamPlaces::in},     {false, TeamPlaces::lists}, {false, TeamPlaces::out},
+          {true, TeamPlaces::staging}, {true, TeamPlaces::flags},  {true, TeamPlaces::signals}};
+}
+
 std::string Team::runFused(const tile::FusedProduct &wanted, bool isGather, const GpuCode &code,
                            int times) {
-  const int64_t shard = wanted.shardRows(), all = ranks * shard, depth = wanted.depth,
-                columns = wanted.columns, lhsRows = isGather ? shard : all;
-  // Small integers: all sums are exact.
-  auto lhsAt = [](int64_t rank, int64_t row, int64_t k) {
-    return static_cast<float>((rank * 5 + row * 3 + k * 7) % 5 - 2);
-  };
-  auto rhsAt = [&](int64_t rank, int64_t k, int64_t column) {
-    return static_cast<float>(((isGather ? 0 : rank) + k * 2 + column * 3) % 5 - 2);
-  };
-  auto at = [&](int64_t rank, size_t place) {
-    return reinterpret_cast<std::byte *>(memory->part(static_cast<size_t>(rank)) + place);
-  };
-  auto put = [&](int64_t rank, size_t place, int64_t index, float value) {
-    const auto bits = static_cast<uint16_t>(numerics::encode(wanted.element, value));
-    std::memcpy(at(rank, place) + index * 2, &bits, 2);
-  };
-  // Flags have words for each point, so kernels with another number of points begin anew.
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    std::memset(at(rank, TeamPlaces::flags), 0, TeamPlaces::staging - TeamPlaces::flags);
-    for (int64_t row = 0; row < lhsRows; ++row)
-      for (int64_t k = 0; k < depth; ++k)
-        put(rank, TeamPlaces::in, row * depth + k, lhsAt(rank, row, k));
-    for (int64_t k = 0; k < depth; ++k)
-      for (int64_t column = 0; column < columns; ++column)
-        put(rank, TeamPlaces::lists, k * columns + column, rhsAt(rank, k, column));
-  }
-  const int64_t outRows = isGather ? all : shard;
-  const Parameters parameters = {{false, TeamPlaces::in},   {false, TeamPlaces::lists},
-                                 {false, TeamPlaces::out},  {true, TeamPlaces::staging},
-                                 {true, TeamPlaces::flags}, {true, TeamPlaces::signals}};
-  if (Status status = launch(parameters, code, times, /*hasNeighbours=*/true,
-                             static_cast<size_t>(lhsRows * depth * 2),
-                             static_cast<size_t>(outRows * columns * 4));
+  const int64_t shard = wanted.shardRows(), all = ranks * shard;
+  const int64_t lhsRows = isGather ? shard : all, outRows = isGather ? all : shard;
+  fillFused(wanted, isGather);
+  if (Status status = launch(fusedParameters(), code, times, /*hasNeighbours=*/true,
+                             static_cast<size_t>(lhsRows * wanted.depth * 2),
+                             static_cast<size_t>(outRows * wanted.columns * 4));
       !status.isOk())
     return status.toString();
   for (int64_t rank = 0; rank < ranks; ++rank)
-    for (int64_t row = 0; row < outRows; ++row)
-      for (int64_t column = 0; column < columns; ++column) {
-        float want = 0, got = 0;
-        for (int64_t k = 0; k < depth; ++k)
-          if (isGather)
-            want += lhsAt(row / shard, row % shard, k) * rhsAt(rank, k, column);
-          else
-            for (int64_t other = 0; other < ranks; ++other)
-              want += lhsAt(other, rank * shard + row, k) * rhsAt(other, k, column);
-        std::memcpy(&got, at(rank, TeamPlaces::seen) + (row * columns + column) * 4, 4);
-        if (got != want)
-          return concat("rank ", rank, ", row ", row, ", column ", column, ": ", got,
-                        " instead of ", want);
-      }
+    if (std::string wrong = compareFused(wanted, isGather, rank, TeamPlaces::seen, 0, outRows);
+        !wrong.empty())
+      return wrong;
+  return "";
+}
+
+std::string Team::runFusedWithLateRank(const tile::FusedProduct &wanted, const GpuCode &code,
+                                       int64_t late) {
+  const int64_t shard = wanted.shardRows(), all = ranks * shard;
+  const auto outBytes = static_cast<size_t>(all * wanted.columns * 4);
+  fillFused(wanted, /*isGather=*/true);
+  for (size_t rank = 0; rank < devices.size(); ++rank) // 0xff: a NaN, which equals no result
+    std::memset(reinterpret_cast<void *>(memory->part(rank) + TeamPlaces::out), 0xff, outBytes);
+  auto isMissing = [&]() -> std::string {
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t of = rank; rank != late && of != late; of = (of + ranks - 1) % ranks)
+        if (std::string wrong =
+                compareFused(wanted, true, rank, TeamPlaces::out, of * shard, shard);
+            !wrong.empty())
+          return wrong;
+    return "";
+  };
+  auto untilLate = [&]() -> Status {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    std::string missing;
+    while (!(missing = isMissing()).empty()) {
+      if (std::chrono::steady_clock::now() > end)
+        return Status(Code::internal, concat("before rank ", late, " begins: ", missing));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return Status();
+  };
+  if (Status status = launch(fusedParameters(), code, 1, /*hasNeighbours=*/true,
+                             static_cast<size_t>(shard * wanted.depth * 2), outBytes,
+                             LateRank{static_cast<size_t>(late), untilLate});
+      !status.isOk())
+    return status.toString();
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    if (std::string wrong = compareFused(wanted, true, rank, TeamPlaces::seen, 0, all);
+        !wrong.empty())
+      return wrong;
   return "";
 }
 

@@ -7,8 +7,10 @@
 #include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/transform/tile/collectives/BuildFused.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,11 @@ public:
   /// The same for a product fused with an all_gather, or with a reduce_scatter.
   std::string runFused(const tile::FusedProduct &wanted, bool isGather, const GpuCode &code,
                        int times);
+  /// The same for the product fused with an all_gather, once: launches it on rank `late` only when
+  /// every other rank has computed the rows of its own shard and of those that it takes before the
+  /// late one. Fails if a rank waits for the late one first.
+  std::string runFusedWithLateRank(const tile::FusedProduct &wanted, const GpuCode &code,
+                                   int64_t late);
 
 private:
   struct Device {
@@ -56,8 +63,18 @@ private:
   Status start();
   /// Parameters: whether each is a window, and where it is.
   using Parameters = std::vector<std::pair<bool, size_t>>;
+  /// If there is a late rank, launches it only after `untilLate` has returned.
+  struct LateRank {
+    size_t rank;
+    std::function<Status()> untilLate;
+  };
   Status launch(const Parameters &parameters, const GpuCode &code, int times, bool hasNeighbours,
-                size_t inBytes, size_t outBytes);
+                size_t inBytes, size_t outBytes, const std::optional<LateRank> &late = {});
+  void fillFused(const tile::FusedProduct &wanted, bool isGather);
+  /// What is wrong in these rows of a rank's result, or "".
+  std::string compareFused(const tile::FusedProduct &wanted, bool isGather, int64_t rank,
+                           size_t place, int64_t firstRow, int64_t rows);
+  static Parameters fusedParameters();
 
   const int64_t ranks;
   std::shared_ptr<const runtime::cuda::DriverApi> api;

@@ -14,6 +14,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <optional>
+#include <thread>
 
 namespace tilewright::vgpu::machine {
 
@@ -115,10 +118,54 @@ private:
   StoppedWarps stopped; // guarded by mutex
 };
 
+/// The most helpers of a launch: enough for the blocks of kernels that wait for each other, which
+/// are a few for each multiprocessor.
+constexpr size_t maxHelpers = 512;
+/// Threads beside those of the pool. Blocks of a GPU are resident together, so a block that spins
+/// may wait for one that has not started here, or for another device that waits for that one.
+/// Thread-safe.
+class Helpers {
+public:
+  explicit Helpers(std::function<void()> work) : work(std::move(work)) {}
+  ~Helpers() {
+    // A helper may add another one.
+    for (;;) {
+      std::vector<std::thread> some;
+      {
+        std::lock_guard lock(mutex);
+        some.swap(threads);
+      }
+      if (some.empty())
+        return;
+      for (std::thread &thread : some)
+        thread.join();
+    }
+  }
+  void add() {
+    std::lock_guard lock(mutex);
+    if (count++ < maxHelpers)
+      threads.emplace_back(work);
+  }
+
+private:
+  const std::function<void()> work;
+  std::mutex mutex;
+  size_t count = 0;                 // guarded by mutex
+  std::vector<std::thread> threads; // guarded by mutex
+};
+
+/// A group of a kernel that may poll, and that has taken this many backward branches without
+/// progress, spins; or it computes so long that a helper does not matter.
+constexpr uint64_t stepsOfSpinning = uint64_t(1) << 13;
+/// The backward branches of a time slice of a group that spins. Then it yields the processor, which
+/// those that it waits for may need.
+constexpr int32_t spinQuantum = 256;
+
 /// Runs groups of blocks one after the other and reuses their memory.
 class Executor {
 public:
-  Executor(Grid &grid, Stopper &stopper, size_t blockCount) : grid(grid), stopper(stopper) {
+  Executor(Grid &grid, Stopper &stopper, Helpers &helpers, size_t blockCount)
+      : grid(grid), stopper(stopper), helpers(helpers) {
     group.grid = &grid;
     group.blocks = std::vector<Block>(blockCount);
     if (grid.isTracked)
@@ -240,8 +287,9 @@ private:
       return false;
     // At random, mostly short: what goes wrong between two accesses needs a switch right there.
     const int32_t quantum =
-        grid.seed ? 1 + static_cast<int32_t>(group.nextRandom() % (1u << group.nextRandom() % 7))
-                  : warpQuantum;
+        grid.seed    ? 1 + static_cast<int32_t>(group.nextRandom() % (1u << group.nextRandom() % 7))
+        : isSpinning ? spinQuantum
+                     : warpQuantum;
     warp.budget = quantum;
     if (chooseFragment(warp))
       warp.current.pc->run(warp, warp.current.pc, warp.current.frame->registers, warp.current.mask);
@@ -259,6 +307,8 @@ private:
       for (Warp &warp : block.warps)
         warps.push_back(&warp);
     steps = 0;
+    bool hasHelp = false;
+    isSpinning = false;
     uint64_t progress = group.progress, finished = grid.finishedGroups;
     for (;;) {
       const uint64_t before = group.progress;
@@ -293,9 +343,15 @@ private:
           return;
         }
       }
+      isSpinning = grid.program->mayPoll && group.progress == progress && steps > stepsOfSpinning;
+      if (isSpinning)
+        std::this_thread::yield();
       if (group.progress != progress || steps == 0) {
         progress = group.progress;
         steps = 0;
+      } else if (isSpinning && !hasHelp && grid.nextCluster < grid.clusters) {
+        hasHelp = true;
+        helpers.add();
       } else if (grid.maxSteps && steps > grid.maxSteps) {
         // This is not a livelock if another group has finished, since these warps may have waited
         // for it.
@@ -316,11 +372,13 @@ private:
 
   Grid &grid;
   Stopper &stopper;
+  Helpers &helpers;
   Group group;
   std::vector<Warp *> warps; // the schedule; a member, since a fault leaves schedule() by longjmp
   std::vector<InstructionCount> counts; // by instruction, for this host thread
   std::array<ValidRange, validRangeSlots> ranges;
   uint64_t steps = 0; // backward branches since the last progress
+  bool isSpinning = false;
 };
 } // namespace
 
@@ -428,7 +486,8 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
     config.observer->launchBegin(grid);
   // Threads take blocks in order, so a block can wait for an earlier block, which has been started
   // already.
-  auto work = [&](int64_t, int64_t) {
+  std::optional<Helpers> helpers;
+  auto work = [&] {
     std::unique_ptr<Executor> executor;
     uint64_t clustersOfExecutor = 0, first = 0;
     while (!grid.failed) {
@@ -437,7 +496,7 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
         break;
       if (count !=
           clustersOfExecutor) // the first group of this thread, or the last one, a smaller one
-        executor = std::make_unique<Executor>(grid, stopper, count * perCluster);
+        executor = std::make_unique<Executor>(grid, stopper, *helpers, count * perCluster);
       clustersOfExecutor = count;
       if (config.catchesFaults)
         runCatchingFaults(grid, *executor, first);
@@ -445,10 +504,12 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
         executor->run(first);
     }
   };
+  helpers.emplace(work);
   if (config.pool && grid.clusters > together)
-    config.pool->parallelFor(config.pool->threadCount(), 1, work);
+    config.pool->parallelFor(config.pool->threadCount(), 1, [&](int64_t, int64_t) { work(); });
   else
-    work(0, 1);
+    work();
+  helpers.reset();
   stopper.finish();
   if (config.observer)
     config.observer->launchEnd(grid);

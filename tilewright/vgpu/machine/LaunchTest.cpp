@@ -358,6 +358,43 @@ TEST(Launch, ALockIsTakenByEachLaneInTurn) {
   EXPECT_EQ(total, 128);
 }
 
+/// Blocks that are resident together make progress together, with any number of host threads.
+TEST(Launch, ABlockMayWaitForALaterOne) {
+  auto module = loadText(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry chain(.param .u64 flags)
+{
+  .reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [flags];
+  mov.u32 %r1, %ctaid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  mov.u32 %r2, %nctaid.x;
+  sub.u32 %r2, %r2, 1;
+  setp.eq.u32 %p1, %r1, %r2;
+  @%p1 bra set;
+wait:
+  ld.acquire.gpu.global.u32 %r3, [%rd3+4];
+  setp.eq.u32 %p2, %r3, 0;
+  @%p2 bra wait;
+set:
+  st.release.gpu.global.u32 [%rd3], 1;
+  ret;
+})");
+  ThreadPool pool(2);
+  for (ThreadPool *threads : {static_cast<ThreadPool *>(nullptr), &pool}) {
+    std::array<uint32_t, 6> flags{};
+    uint32_t *pointer = flags.data();
+    LaunchConfig config{.grid = {6, 1, 1}, .block = {1, 1, 1}, .pool = threads};
+    config.timeLimit = std::chrono::seconds(20);
+    Status status = run(*module, "chain", config, pointer);
+    ASSERT_TRUE(status.isOk()) << status.toString();
+    EXPECT_THAT(flags, ::testing::Each(1u));
+  }
+}
+
 /// Counts the events.
 class Counter : public Observer {
 public:

@@ -57,6 +57,7 @@ struct Program {
   std::unordered_map<uint32_t, DecodedFunction *> bySymbol;
   uint32_t instructionCount = 0; // of all functions
   uint32_t staticSharedBytes = 0;
+  bool mayPoll = false; // it reads what other blocks may be writing
   uint32_t parameterBytes = 0;
   std::vector<uint32_t> parameterOffsets, parameterSizes;
 

@@ -315,6 +315,15 @@ static bool isPreempted(const Instruction &instruction) {
   }
 }
 
+/// Whether it is an atomic or an ordered access that is not only about the block or the cluster.
+static bool readsOfOtherBlocks(const Instruction &instruction, Handler handler) {
+  const Order order = orderOf(instruction);
+  const Scope scope = scopeOf(instruction);
+  return handler == Handler::atom || handler == Handler::atomCas ||
+         (order != Order::weak && order != Order::release && scope != Scope::cta &&
+          scope != Scope::cluster);
+}
+
 Status Decoder::run() {
   layoutRegisters();
   layoutLocals();
@@ -349,6 +358,7 @@ Status Decoder::run() {
     starts[i] = static_cast<uint32_t>(function.code.size());
     operands = source.operandsOf(*instruction);
     handler = ptx::rowOf(*instruction).handler;
+    program.mayPoll |= readsOfOtherBlocks(*instruction, handler);
     if (joins[i] || handler == Handler::call)
       knownAddresses.clear();
     if (options.preempted && isPreempted(*instruction))
