@@ -2,7 +2,7 @@
 
 #include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/StepCosts.h"
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
@@ -83,6 +83,9 @@ Arithmetic ofOp(Operation *op) {
       sums *= static_cast<double>(lhs.getDimSize(dim));
     return {2 * sums * elementsOf(dot.getType()), 0};
   }
+  if (auto product = dyn_cast<exec::ScaledMatmulOp>(op))
+    return {2 * static_cast<double>(product.getDepth()) * elementsOf(product.getResult().getType()),
+            0};
   if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
     auto kernel = cast<ShapedType>(convolution.getRhs().getType());
     int64_t outputs =
@@ -176,7 +179,17 @@ double bytesOf(const artifact::Executable &executable, artifact::Index block) {
 
 } // namespace
 
-/// The largest product of a fusion.
+/// Keeps the largest product of a fusion.
+static void addLarger(int64_t batch, int64_t m, int64_t n, int64_t k, Type element,
+                      artifact::StepCost &cost) {
+  cost.kind = artifact::StepCost::Class::product;
+  if (batch * m * n * k <= cost.batch * cost.m * cost.n * cost.k)
+    return;
+  cost.batch = batch, cost.m = m, cost.n = n, cost.k = k;
+  if (auto known = interpret::elementTypeOf(element))
+    cost.element = *known;
+}
+
 static void addProduct(stablehlo::DotGeneralOp dot, artifact::StepCost &cost) {
   auto lhs = cast<RankedTensorType>(dot.getLhs().getType()),
        rhs = cast<RankedTensorType>(dot.getRhs().getType());
@@ -191,13 +204,14 @@ static void addProduct(stablehlo::DotGeneralOp dot, artifact::StepCost &cost) {
                 k = sizeOf(lhs, numbers.getLhsContractingDimensions());
   // Products have no operands of size 0: simplify removes them.
   const int64_t shared = std::max<int64_t>(batch * k, 1);
-  const int64_t m = lhs.getNumElements() / shared, n = rhs.getNumElements() / shared;
-  cost.kind = artifact::StepCost::Class::product;
-  if (batch * m * n * k <= cost.batch * cost.m * cost.n * cost.k)
-    return;
-  cost.batch = batch, cost.m = m, cost.n = n, cost.k = k;
-  if (auto element = interpret::elementTypeOf(lhs.getElementType()))
-    cost.element = *element;
+  addLarger(batch, lhs.getNumElements() / shared, rhs.getNumElements() / shared, k,
+            lhs.getElementType(), cost);
+}
+
+static void addProduct(exec::ScaledMatmulOp product, artifact::StepCost &cost) {
+  const ArrayRef<int64_t> shape = cast<RankedTensorType>(product.getResult().getType()).getShape();
+  addLarger(shape.size() > 2 ? shape[0] : 1, shape[shape.size() - 2], shape.back(),
+            product.getDepth(), product.getLhsType(), cost);
 }
 
 void markWork(ModuleOp module) {
@@ -208,6 +222,7 @@ void markWork(ModuleOp module) {
     for (const auto &[name, one] : ofBlock(fusion.getBody().front()))
       sum.flops += one.flops, sum.transcendentals += one.transcendentals;
     fusion.walk([&](stablehlo::DotGeneralOp dot) { addProduct(dot, cost); });
+    fusion.walk([&](exec::ScaledMatmulOp product) { addProduct(product, cost); });
     const int64_t values[] = {static_cast<int64_t>(sum.flops),
                               static_cast<int64_t>(sum.transcendentals),
                               cost.batch,

@@ -2,6 +2,9 @@
 
 import dataclasses
 import itertools
+import os
+import pathlib
+import re
 import sys
 
 import jax
@@ -91,13 +94,23 @@ def check_nan_scales(pair):
     assert is_nan[0, 7].all() and is_nan.sum() == is_nan.shape[-1]
 
 
+def is_native(dump):
+    """Whether the kernel that was compiled last gives the scales to the matrix unit. `dump` is the compiler's dump directory."""
+    (lowered,) = pathlib.Path(dump).glob("*-lower.mlir")
+    return re.search(r"sm\.mma tcgen05 .* scales ", lowered.read_text()) is not None
+
+
 def main(part, parts):
     cases = list(itertools.product(PAIRS, SHAPES))[part::parts]
+    dump, native = os.environ.get("TILEWRIGHT_COMPILE_DUMP_DIR"), 0
     for pair, shape in cases:
         check(pair, shape)
+        native += bool(dump) and is_native(dump)
     for pair in PAIRS[part::parts]:
         check_nan_scales(pair)
     print(len(cases), "products are right on", jax.devices()[0])
+    if dump:
+        print(native, "of them by a matrix unit that reads scales")
 
 
 if __name__ == "__main__":

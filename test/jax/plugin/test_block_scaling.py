@@ -14,7 +14,7 @@ import pytest
 from jax import lax
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-GPUS = ["vgpu:sm_80", "vgpu:sm_90a", "vgpu:sm_100a", "vgpu:sm_120a"]
+GPUS = ["vgpu:sm_80", "vgpu:sm_90a", "vgpu:sm_100a", "vgpu:sm_120a", "vgpu:sm_103a"]
 
 
 @pytest.mark.parametrize("pair", cases.PAIRS, ids=str)
@@ -36,11 +36,11 @@ def test_a_narrow_result_is_the_sum_rounded_once(result):
     np.testing.assert_array_equal(cases.multiply(*arrays, result=result), wide.astype(result))
 
 
-def check_part(target, part, parts):
+def check_part(target, part, parts, **environment):
     """Checks a part of all cases on a target, a virtual GPU with all its checks."""
     return subprocess.run(
         [sys.executable, FOLDER / "block_scaled_cases.py", str(part), str(parts)],
-        env={**os.environ, "TILEWRIGHT_TARGET": target, "TILEWRIGHT_VGPU_CHECK": "all", "PYTHONPATH": str(FOLDER.parents[2] / "python")},
+        env={**os.environ, "TILEWRIGHT_TARGET": target, "TILEWRIGHT_VGPU_CHECK": "all", "PYTHONPATH": str(FOLDER.parents[2] / "python"), **environment},
         capture_output=True, text=True, timeout=1500,
     )
 
@@ -49,6 +49,14 @@ def check_part(target, part, parts):
 def test_two_products_on_a_gpu(target):
     done = check_part(target, GPUS.index(target), 36)
     assert done.returncode == 0 and "2 products are right on" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("order", ["eager", "latest", "seed:7"])
+def test_the_matrix_unit_of_sm_100a_multiplies_with_the_scales(order, tmp_path):
+    """One product of each pair of formats, each in a kernel with native scales."""
+    done = check_part("vgpu:sm_100a", 4, 12, TILEWRIGHT_VGPU_ORDER=order, TILEWRIGHT_COMPILE_DUMP_DIR=str(tmp_path))
+    assert done.returncode == 0 and "6 products are right on" in done.stdout, done.stdout + done.stderr
+    assert "6 of them by a matrix unit that reads scales" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("target", ["cpu", *GPUS])

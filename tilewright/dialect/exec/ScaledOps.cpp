@@ -90,4 +90,73 @@ LogicalResult ScaledDotOp::verify() {
   return success();
 }
 
+// --- exec.scaled_matmul ---
+
+std::optional<ScaledKind> scaledKindOf(Type lhs, Type rhs, Type scale, int64_t block) {
+  auto isByte = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
+  const bool areHalves = isa<Float4E2M1FNType>(lhs) && isa<Float4E2M1FNType>(rhs);
+  if (isa<Float8E8M0FNUType>(scale) && block == 32 && (areHalves || (isByte(lhs) && isByte(rhs))))
+    return ScaledKind{areHalves ? 4 : 8};
+  if (isa<Float8E4M3FNType>(scale) && block == 16 && areHalves)
+    return ScaledKind{4};
+  return std::nullopt;
+}
+
+SmallVector<int64_t> orderedShapeOf(int64_t batch, int64_t rows, int64_t depth,
+                                    const ScaledKind &kind, int64_t block) {
+  const int64_t perLine = 1024 / kind.bits;
+  const int64_t lines = (depth + perLine - 1) / perLine;
+  return {batch, (rows + 127) / 128, lines * kind.groups(block) * 4, 128};
+}
+
+/// The elements of a side along the contracted dimension; nullopt if its type is not `element` or
+/// bytes of several of them.
+static std::optional<int64_t> depthOf(RankedTensorType side, Type element) {
+  if (side.getRank() < 2 || side.getRank() > 3 || !side.hasStaticShape())
+    return std::nullopt;
+  const int64_t last = side.getShape().back();
+  if (side.getElementType() == element)
+    return last;
+  return side.getElementType().isUnsignedInteger(8)
+             ? std::optional(last * 8 / element.getIntOrFloatBitWidth())
+             : std::nullopt;
+}
+
+int64_t ScaledMatmulOp::getDepth() {
+  return depthOf(cast<RankedTensorType>(getLhs().getType()), getLhsType()).value_or(0);
+}
+
+LogicalResult ScaledMatmulOp::verify() {
+  const auto block = static_cast<int64_t>(getBlock());
+  std::optional<ScaledKind> kind = scaledKindOf(getLhsType(), getRhsType(), getScaleType(), block);
+  if (!kind)
+    return emitOpError() << "multiplies " << getLhsType() << " and " << getRhsType()
+                         << " with scales of " << getScaleType() << " for " << block
+                         << " elements, which no tensor unit does";
+  auto lhs = cast<RankedTensorType>(getLhs().getType()),
+       rhs = cast<RankedTensorType>(getRhs().getType()),
+       result = cast<RankedTensorType>(getResult().getType());
+  std::optional<int64_t> depth = depthOf(lhs, getLhsType()), other = depthOf(rhs, getRhsType());
+  const ArrayRef<int64_t> batch = lhs.getShape().drop_back(2);
+  if (!depth || !other || *depth != *other || rhs.getShape().drop_back(2) != batch)
+    return emitOpError() << "needs operands [batch, rows, depth], or without batch, of equal batch "
+                            "and depth, got "
+                         << lhs << " and " << rhs;
+  SmallVector<int64_t> shape(lhs.getShape().drop_back());
+  shape.push_back(rhs.getShape().drop_back().back());
+  if (result.getShape() != ArrayRef(shape) ||
+      (!result.getElementType().isF32() && !result.getElementType().isBF16()))
+    return emitOpError() << "needs a result [batch, rows of lhs, rows of rhs] of f32 or bf16, got "
+                         << result;
+  for (auto [side, scale] : {std::pair(lhs, getLhsScale()), {rhs, getRhsScale()}}) {
+    auto expected = RankedTensorType::get(orderedShapeOf(batch.empty() ? 1 : batch[0],
+                                                         side.getShape().drop_back().back(), *depth,
+                                                         *kind, block),
+                                          IntegerType::get(getContext(), 8, IntegerType::Unsigned));
+    if (scale.getType() != expected)
+      return emitOpError() << "needs ordered scales " << expected << ", got " << scale.getType();
+  }
+  return success();
+}
+
 } // namespace tilewright::exec

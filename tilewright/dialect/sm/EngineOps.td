@@ -183,12 +183,31 @@ def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
     %s = sm.mma wgmma %x, %y, %acc : !sm.buffer<…>, !sm.buffer<…> -> tensor<128x256xf32, #acc>
     sm.mma tcgen05 %x, %y into %t zero %fresh : !sm.buffer<…>, !sm.buffer<…>, !sm.buffer<…>
     ```
+
+    With scales, which only `tcgen05` has, operands and scales are bytes as in `tile.dot … block`; a scale buffer has lines of
+    128 bytes, four for each group of 128 rows and 4 blocks.
+
+    ```mlir
+    sm.mma tcgen05 %x, %y into %t zero %fresh scales %sx, %sy {block = 32, lhs_type = f8E4M3FN, …}
+      : !sm.buffer<…>, !sm.buffer<…>, !sm.buffer<…>, !sm.buffer<…>, !sm.buffer<…>
+    ```
   }];
   let arguments = (ins Sm_AtomAttr:$atom, AnyTypeOf<[Sm_BufferType, Sm_Tile]>:$lhs, AnyTypeOf<[Sm_BufferType, Sm_Tile]>:$rhs,
-                       Optional<Sm_Tile>:$acc, Optional<Sm_BufferType>:$into, Optional<I1>:$zero);
+                       Optional<Sm_Tile>:$acc, Optional<Sm_BufferType>:$into, Optional<I1>:$zero,
+                       Optional<Sm_BufferType>:$lhs_scale, Optional<Sm_BufferType>:$rhs_scale,
+                       OptionalAttr<TypeAttr>:$lhs_type, OptionalAttr<TypeAttr>:$rhs_type,
+                       OptionalAttr<TypeAttr>:$scale_type, OptionalAttr<I64Attr>:$block);
   let results = (outs Optional<Sm_Tile>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::tilewright::sm::Atom":$atom, "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+                   "::mlir::Value":$acc, "::mlir::Value":$into, "::mlir::Value":$zero),
+              [{
+                build($_builder, $_state, result, atom, lhs, rhs, acc, into, zero, ::mlir::Value(), ::mlir::Value(),
+                      ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::IntegerAttr());
+              }]>
+  ];
 }
 
 #endif // TILEWRIGHT_DIALECT_SM_ENGINEOPS_TD

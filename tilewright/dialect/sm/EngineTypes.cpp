@@ -121,8 +121,8 @@ ParseResult MmaOp::parse(OpAsmParser &parser, OperationState &state) {
   if (!atom)
     return parser.emitError(place, "expected `mma_sync`, `wgmma` or `tcgen05`, got ") << word;
   state.getOrAddProperties<Properties>().atom = AtomAttr::get(parser.getContext(), *atom);
-  OpAsmParser::UnresolvedOperand lhs, rhs, acc, into, zero;
-  bool hasAcc = false, hasInto = false, hasZero = false;
+  OpAsmParser::UnresolvedOperand lhs, rhs, acc, into, zero, lhsScale, rhsScale;
+  bool hasAcc = false, hasInto = false, hasZero = false, hasScales = false;
   if (parser.parseOperand(lhs) || parser.parseComma() || parser.parseOperand(rhs))
     return failure();
   if (succeeded(parser.parseOptionalComma())) {
@@ -138,19 +138,29 @@ ParseResult MmaOp::parse(OpAsmParser &parser, OperationState &state) {
       if (parser.parseOperand(zero))
         return failure();
     }
+    if (succeeded(parser.parseOptionalKeyword("scales"))) {
+      hasScales = true;
+      if (parser.parseOperand(lhsScale) || parser.parseComma() || parser.parseOperand(rhsScale))
+        return failure();
+    }
   }
-  Type lhsType, rhsType, resultType;
+  Type lhsType, rhsType, resultType, lhsScaleType, rhsScaleType;
   if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(lhsType) ||
       parser.parseComma() || parser.parseType(rhsType) ||
-      (hasInto ? parser.parseComma() : parser.parseArrow()) || parser.parseType(resultType))
+      (hasInto ? parser.parseComma() : parser.parseArrow()) || parser.parseType(resultType) ||
+      (hasScales && (parser.parseComma() || parser.parseType(lhsScaleType) || parser.parseComma() ||
+                     parser.parseType(rhsScaleType))))
     return failure();
   if (parser.resolveOperand(lhs, lhsType, state.operands) ||
       parser.resolveOperand(rhs, rhsType, state.operands) ||
       (hasAcc && parser.resolveOperand(acc, resultType, state.operands)) ||
       (hasInto && parser.resolveOperand(into, resultType, state.operands)) ||
-      (hasZero && parser.resolveOperand(zero, parser.getBuilder().getI1Type(), state.operands)))
+      (hasZero && parser.resolveOperand(zero, parser.getBuilder().getI1Type(), state.operands)) ||
+      (hasScales && (parser.resolveOperand(lhsScale, lhsScaleType, state.operands) ||
+                     parser.resolveOperand(rhsScale, rhsScaleType, state.operands))))
     return failure();
-  state.getOrAddProperties<Properties>().setOperandSegmentSizes({1, 1, hasAcc, hasInto, hasZero});
+  state.getOrAddProperties<Properties>().setOperandSegmentSizes(
+      {1, 1, hasAcc, hasInto, hasZero, hasScales, hasScales});
   if (!hasInto)
     state.addTypes(resultType);
   return success();
@@ -164,10 +174,14 @@ void MmaOp::print(OpAsmPrinter &printer) {
     printer << " into " << getInto();
   if (getZero())
     printer << " zero " << getZero();
+  if (getLhsScale())
+    printer << " scales " << getLhsScale() << ", " << getRhsScale();
   printer.printOptionalAttrDict((*this)->getAttrs(), {"atom", "operandSegmentSizes"});
   printer << " : " << getLhs().getType() << ", " << getRhs().getType();
   if (getInto())
     printer << ", " << getInto().getType();
   else
     printer << " -> " << getResult().getType();
+  if (getLhsScale())
+    printer << ", " << getLhsScale().getType() << ", " << getRhsScale().getType();
 }

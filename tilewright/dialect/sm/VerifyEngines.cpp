@@ -181,6 +181,15 @@ LogicalResult MmaOp::verify() {
   if (getAtom() != Atom::tcgen05 && getInto())
     return emitOpError("must accumulate in registers with ")
            << stringifyAtom(getAtom()) << ", got a buffer";
+  if (bool(getLhsScale()) != bool(getRhsScale()) || bool(getLhsScale()) != getBlock().has_value() ||
+      getBlock().has_value() != getLhsType().has_value() ||
+      getBlock().has_value() != getRhsType().has_value() ||
+      getBlock().has_value() != getScaleType().has_value())
+    return emitOpError("expects scales of both operands with `block`, `lhs_type`, `rhs_type` and "
+                       "`scale_type`, or none of these");
+  if (getBlock() && getAtom() != Atom::tcgen05)
+    return emitOpError("multiplies with scales, which only tcgen05 does, got ")
+           << stringifyAtom(getAtom());
   if (getAtom() != Atom::mma_sync && !isa<BufferType>(getRhs().getType()))
     return emitOpError("expects rhs to be a buffer with ")
            << stringifyAtom(getAtom()) << ", got " << getRhs().getType();

@@ -167,18 +167,30 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
     Products and sums are computed in the accumulator's element type, in any order.
     With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
     of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
+    With `block`, operands and scales are bytes as in `exec.scaled_matmul`: elements of `lhs_type` and `rhs_type`, and
+    ordered scales of `scale_type`, `[groups of rows…, lines of 128 bytes, 128]`. Only products in tensor memory read these.
     With `tf32`, f32 elements are first rounded to the nearest value with 10 bits of mantissa, as
     matrix instructions of GPUs require. Ties are rounded either way: threads round them away from
     zero (as the evaluator does), the copy engine to even.
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc,
-                       Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale, UnitAttr:$tf32);
+                       Optional<Tile_Tile>:$lhs_scale, Optional<Tile_Tile>:$rhs_scale, UnitAttr:$tf32,
+                       OptionalAttr<TypeAttr>:$lhs_type, OptionalAttr<TypeAttr>:$rhs_type,
+                       OptionalAttr<TypeAttr>:$scale_type, OptionalAttr<I64Attr>:$block);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc (`tf32` $tf32^)? (`scaled` `(` $lhs_scale^ `:` type($lhs_scale) `,` $rhs_scale `:` type($rhs_scale) `)`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc,
+                   "::mlir::Value":$lhsScale, "::mlir::Value":$rhsScale, "bool":$tf32),
+              [{
+                build($_builder, $_state, type, lhs, rhs, acc, lhsScale, rhsScale, tf32, ::mlir::TypeAttr(),
+                      ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::IntegerAttr());
+              }]>
+  ];
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [RecursiveMemoryEffects, IsolatedFromAbove, SameVariadicOperandSize,

@@ -338,7 +338,12 @@ LogicalResult DotOp::verify() {
            << getAcc().getType();
   if (!getLhsScale() != !getRhsScale())
     return emitOpError("expects scales for both operands or for neither");
-  if (!getLhsScale())
+  if (getBlock().has_value() != getLhsType().has_value() ||
+      getBlock().has_value() != getRhsType().has_value() ||
+      getBlock().has_value() != getScaleType().has_value() || (getBlock() && !getLhsScale()))
+    return emitOpError("expects ordered scales with `block`, `lhs_type`, `rhs_type` and "
+                       "`scale_type`, or none of these");
+  if (!getLhsScale() || getBlock())
     return success();
   if (failed(verifyScale(*this, getLhs(), getLhsScale(), rank - 1)))
     return failure();

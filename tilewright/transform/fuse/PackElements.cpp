@@ -1,5 +1,5 @@
 // fuse-pack-elements: stores arrays of elements of 2, 4 and 6 bits packed, as bytes.
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -49,7 +49,8 @@ bool canUnpack(exec::FusionOp fusion, BlockArgument argument) {
 bool readsBytes(OpOperand &use) {
   Operation *reader = use.getOwner();
   if (auto fusion = dyn_cast<exec::FusionOp>(reader))
-    return canUnpack(fusion, bodyOf(fusion).getArgument(use.getOperandNumber()));
+    return !bodyOf(fusion).getOps<exec::ScaledMatmulOp>().empty() ||
+           canUnpack(fusion, bodyOf(fusion).getArgument(use.getOperandNumber()));
   if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(reader))
     return rowsOf(update).has_value();
   if (auto gather = dyn_cast<stablehlo::GatherOp>(reader))
@@ -119,8 +120,10 @@ private:
                           !llvm::any_of(op->getResultTypes(), isNarrow) &&
                           !isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op)))
       return;
-    if (auto fusion = dyn_cast<exec::FusionOp>(op))
+    if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
+      packOfProduct(fusion);
       return convertResults(fusion);
+    }
     if (isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op)) {
       packOperands(op);
       builder.setInsertionPointAfter(op);
@@ -260,6 +263,24 @@ private:
       Value elements = unpackCast(bytes, typeOf(result));
       elements.getDefiningOp()->moveAfter(bytes.getDefiningOp());
       result.replaceAllUsesExcept(elements, bytes.getDefiningOp());
+    }
+  }
+
+  /// Gives a scaled product the bytes of its elements, as its matrix unit reads them.
+  void packOfProduct(exec::FusionOp fusion) {
+    auto products = bodyOf(fusion).getOps<exec::ScaledMatmulOp>();
+    if (products.empty())
+      return;
+    exec::ScaledMatmulOp product = *products.begin();
+    for (Value side : {product.getLhs(), product.getRhs()}) {
+      auto argument = dyn_cast<BlockArgument>(side);
+      if (!argument || !isNarrow(argument.getType()))
+        continue;
+      const RankedTensorType type = typeOf(argument), bytes = *rowsOf(type, type.getRank() - 1);
+      builder.setInsertionPoint(fusion);
+      OpOperand &input = fusion.getInputsMutable()[argument.getArgNumber()];
+      input.set(reshape(packedOf(input.get()), bytes));
+      argument.setType(bytes);
     }
   }
 

@@ -19,12 +19,37 @@ def ScaledProductsPass : Pass<"fuse-scaled-products", "::mlir::func::FuncOp"> {
 
     Factors of f32 become bf16, for which targets have matrix instructions, if that is exact: the mantissas of element
     and scale have at most 8 bits together, and scales are not f8E8M0FNU, whose least products are not normal numbers of
-    bf16. Without `all`, only these products are replaced: no target multiplies with scales by itself yet.
+    bf16. Without `all`, only these products are replaced, and those that the target multiplies with their scales
+    (`fuse-order-scales`).
 
     Input: simplified StableHLO. Output: the same, with exec.scaled_dot.
     Numerics: a product of f32 was computed at the precision that it asks for, and is now exact before its sum.
   }];
   let options = [Option<"all", "all", "bool", "false", "Also replace products whose factors stay as they are">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect"];
+}
+
+def OrderScalesPass : Pass<"fuse-order-scales", "::mlir::func::FuncOp"> {
+  let summary = "Prepares scaled products for a matrix unit that reads scales";
+  let description = [{
+    On a chip with tensor memory, `tcgen05.mma` multiplies elements of 8 and 4 bits with their scales. It reads operands
+    along K and scales in an order of its own. This pass brings both into that order with StableHLO ops, which become kernels,
+    or parts of the kernels that quantise.
+
+    Before:
+      %d = exec.scaled_dot %x, %y scaled(%sx) scaled_rhs(%sy) block 32 as bf16 … : tensor<64x256xf8E4M3FN>, … -> tensor<64x48xf32>
+    After:
+      %a = reshape(transpose(reshape(pad(bitcast_convert(%sx))))) : tensor<1x1x8x128xui8>
+      %b = …
+      %d = exec.scaled_matmul %x, %y scales %a, %b as f8E4M3FN, f8E4M3FN by f8E8M0FNU block 32 : … -> tensor<1x64x48xf32>
+
+    Elements of 4 bits stay as they are with others of 4 bits, and become e4m3 beside those of 8 bits. The unit reads scales of
+    e4m3 without their sign: a negative scale becomes NaN.
+
+    Input: simplified StableHLO and exec.scaled_dot. Output: no exec.scaled_dot with two scales of types that the target
+    multiplies; on other targets nothing changes.
+    Numerics: products are exact, and sums are f32; the factors are not rounded to `factor_type`.
+  }];
   let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect"];
 }
 

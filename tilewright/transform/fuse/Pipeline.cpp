@@ -18,6 +18,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   OpPassManager &functions = passes.nest<func::FuncOp>();
   // Before products of f32 are split into parts, which exact factors do not need.
   functions.addPass(createScaledProductsPass());
+  functions.addPass(createOrderScalesPass());
   functions.addPass(createExpandScaledProductsPass());
   functions.addPass(createSplitProductsPass());
   // Before reductions are split, which changes their shapes.
@@ -44,6 +45,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
 
 void registerFusePasses() {
   registerScaledProductsPass();
+  registerOrderScalesPass();
   registerExpandScaledProductsPass();
   registerSplitProductsPass();
   registerSplitReducePass();

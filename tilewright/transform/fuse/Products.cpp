@@ -1,6 +1,6 @@
 // fuse-products: for GPUs, turns every op into a fusion (one kernel each) and fuses each matmul and
 // each gather with its prologue and epilogue.
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -26,8 +26,12 @@ Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 bool isConvolution(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ConvolutionOp>().empty();
 }
+bool isScaled(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<exec::ScaledMatmulOp>().empty();
+}
 bool isProduct(exec::FusionOp fusion) {
-  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty() || isConvolution(fusion);
+  return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty() || isConvolution(fusion) ||
+         isScaled(fusion);
 }
 bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
@@ -250,6 +254,34 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   return nullptr;
 }
 
+/// Why a fusion cannot become an epilogue of a scaled product, whose kernel has only elementwise
+/// ops on tiles of the result, with operands in memory that are of its shape or broadcast to it;
+/// null if it can.
+const char *refuseScaledEpilogue(exec::FusionOp product, exec::FusionOp reader) {
+  if (reader->getBlock() != product->getBlock())
+    return "it is in another block";
+  const auto shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
+  auto isWhole = [&](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape() == shape;
+  };
+  for (Value input : reader.getInputs())
+    if (Type element = cast<RankedTensorType>(input.getType()).getElementType();
+        element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1))
+      return "it reads packed elements";
+  for (Operation &op : bodyOf(reader).without_terminator()) {
+    const OpClass opClass = classify(&op);
+    auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+    const bool isSpread = broadcast && isa<BlockArgument>(broadcast.getOperand());
+    if (opClass != OpClass::splat && opClass != OpClass::elementwise && !isSpread)
+      return "it has other than elementwise ops";
+    if (!llvm::all_of(op.getResults(), isWhole))
+      return "it computes values of another shape";
+  }
+  if (!llvm::all_of(bodyOf(reader).getTerminator()->getOperands(), isWhole))
+    return "it has a result of another shape";
+  return nullptr;
+}
+
 /// Whether a reshape only splits dimensions into groups or merges groups, so that contiguous runs
 /// remain large enough for a matmul's tile. Group-wise scaling involves two such reshapes.
 bool isGrouping(stablehlo::ReshapeOp reshape) {
@@ -292,8 +324,9 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<exec::FusionOp>(op))
         return WalkResult::skip();
-      if (isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) &&
-          !isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) && indexing::canTile(op))
+      if (isa<exec::ScaledMatmulOp>(op) ||
+          (isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) &&
+           !isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) && indexing::canTile(op)))
         alone.push_back(op);
       const bool descends =
           op == getOperation() || isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
@@ -301,7 +334,9 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     });
     SmallVector<exec::FusionOp> products, gathers, updates;
     for (Operation *op : alone) {
-      const bool multiplies = isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(op),
+      const bool multiplies =
+                     isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp, exec::ScaledMatmulOp>(
+                         op),
                  gathered = isa<stablehlo::GatherOp>(op),
                  isInPlace = indexing::updateOf(op) != Value();
       exec::FusionOp fusion = wrap(op);
@@ -371,8 +406,9 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
   }
 
   void takeNeighbours(exec::FusionOp product) {
-    // A convolution has no prologue: it would be computed again for each tap.
-    for (bool grown = !isConvolution(product); grown;) {
+    // A convolution has no prologue: it would be computed again for each tap. A scaled product has
+    // none because its operands go from memory to the matrix unit.
+    for (bool grown = !isConvolution(product) && !isScaled(product); grown;) {
       grown = false;
       for (Value input : product.getInputs()) {
         // Fuse a reshape between the producer and the matmul too.
@@ -407,7 +443,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       return;
     const char *refusal =
         llvm::all_of(product->getUsers(), [&](Operation *other) { return other == user; })
-            ? refuseEpilogue(product, reader)
+            ? isScaled(product) ? refuseScaledEpilogue(product, reader)
+                                : refuseEpilogue(product, reader)
             : "its result has other readers";
     say(reader.getLoc(), product, reader, refusal);
     if (!refusal)

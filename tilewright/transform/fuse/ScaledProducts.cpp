@@ -1,6 +1,7 @@
 // fuse-scaled-products, fuse-expand-scaled-products: products of dequantised operands as
 // exec.scaled_dot, and back.
-#include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/transform/fuse/ScaledProducts.h"
+
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -141,7 +142,11 @@ exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
     return {};
   Type narrow = BFloat16Type::get(dot.getContext());
   const bool isNarrower = factors.isF32() && isExactInBf16(*lhs) && isExactInBf16(*rhs);
-  if (!isNarrower && !all)
+  const bool isNative = hasScaledUnit(dot) && lhs->scales && rhs->scales &&
+                        floatOf(lhs->scales) == floatOf(rhs->scales) &&
+                        tensorTypesOf(floatOf(lhs->elements), floatOf(rhs->elements),
+                                      floatOf(lhs->scales), lhs->block);
+  if (!isNarrower && !isNative && !all)
     return {};
   OpBuilder builder(dot);
   auto shapedScales = [&](const Side &side) {

@@ -1,5 +1,5 @@
 // fuse-verify and fuse-print: verify and print the fused program.
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/support/Concat.h"
@@ -64,7 +64,8 @@ struct VerifyFused : impl::VerifyFusedPassBase<VerifyFused> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
         for (Operation &inner : fusion.getBody().front().without_terminator())
-          if (classify(&inner) == OpClass::other && !(isGpu && indexing::canTile(&inner)))
+          if (classify(&inner) == OpClass::other &&
+              !(isGpu && (isa<exec::ScaledMatmulOp>(inner) || indexing::canTile(&inner))))
             return complain(&inner, "is in a fusion, but no kernel can be generated for it");
         return WalkResult::skip();
       }

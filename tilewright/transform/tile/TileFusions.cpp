@@ -9,6 +9,7 @@
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/RowKernels.h"
 #include "tilewright/transform/tile/Tiling.h"
+#include "tilewright/transform/tile/scaled/EmitScaled.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -181,13 +182,25 @@ private:
 static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable &symbols,
                                              KnownKernels &kernels, const Capacities &capacities,
                                              std::string &reason) {
+  OpBuilder builder(fusion.getContext());
+  if (hasScaledProduct(fusion)) {
+    KernelOp kernel =
+        emitScaledKernel(builder, fusion, symbolName(fusion.getName()), capacities, reason);
+    if (!kernel)
+      return nullptr;
+    insertKernel(symbols, kernel);
+    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(),
+                   "' of a scaled product");
+    return kernels.add(
+        fusion, kernel,
+        llvm::to_vector(llvm::seq<int>(0, static_cast<int>(fusion->getNumOperands()))));
+  }
   std::optional<FusionGraph> graph = FusionGraph::create(fusion, reason);
   if (!graph)
     return nullptr;
   std::optional<Tiling> tiling = Tiling::create(*graph, capacities, reason);
   if (!tiling)
     return nullptr;
-  OpBuilder builder(fusion.getContext());
   SmallVector<int> inputs;
   KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
                                *tiling, capacities, inputs);

@@ -88,7 +88,9 @@ func.func public @main(%input: tensor<8x32xf32>, %global: tensor<f32>) -> (tenso
 //     CPU-NOT:   stablehlo.dot_general
 //         CPU:   exec.dot_general({{.*}}, %arg4) {bodies = [@epilogue_0]
 //     CPU-NOT:   = exec.fusion
-//         GPU:   %[[D:.*]] = exec.fusion "{{.*}}dot_general_multiply_convert"({{.*}}, %arg4) {reason = "a product with an epilogue"}
+//         GPU:   = exec.fusion "bitcast_convert_{{.*}}"
+//         GPU:   = exec.fusion "bitcast_convert_{{.*}}"
+//         GPU:   %[[D:.*]] = exec.fusion "scaled_matmul_multiply_convert"({{.*}}, %arg4) {reason = "a product with an epilogue"}
 //     GPU-NOT:   = exec.fusion
 //       CHECK:   return
 func.func public @main(%x: tensor<64x64xf4E2M1FN>, %y: tensor<64x64xf4E2M1FN>, %sx: tensor<64x4xf8E4M3FN>, %sy: tensor<64x4xf8E4M3FN>, %g: tensor<f32>) -> tensor<64x64xbf16> {

@@ -39,6 +39,7 @@ void KernelLowering::lower(KernelInfo &info) {
   for (sm::ChannelOp channel : kernel.op.getBody().getOps<sm::ChannelOp>())
     channels.declare(channel);
   stealing.declare();
+  tcgen05.allocateScales();
   channels.initialize();
   if (kernel.op.getPersistent())
     // Ops before the roles depend on the point, so each role emits its own copies of them.

@@ -47,7 +47,7 @@ struct Fused : CollectiveBuilder {
   }
   Value product(Value lhs, Value rhs) {
     Value zero = zeros({fused.rows, fused.columns}, b.getF32Type());
-    return DotOp::create(b, loc, zero.getType(), lhs, rhs, zero, Value(), Value(), UnitAttr());
+    return DotOp::create(b, loc, zero.getType(), lhs, rhs, zero, Value(), Value(), /*tf32=*/false);
   }
   void put(Value source, ArrayRef<Value> from, int64_t count, Value target, Value rank,
            ArrayRef<Value> to, Value arrived, Value flag) {

@@ -205,6 +205,24 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   return operand;
 }
 
+/// The load of ordered scales: lines of 128 bytes of one or more groups of rows.
+Operand scalesOf(Value tile) {
+  Operand operand;
+  operand.load = tile.getDefiningOp<tile::LoadOp>();
+  operand.tile = tile;
+  const ArrayRef<int64_t> shape = cast<RankedTensorType>(tile.getType()).getShape();
+  const auto rank = static_cast<int64_t>(shape.size());
+  operand.innerDim = rank - 1;
+  operand.bits = 8;
+  for (int64_t dim = 0; dim < rank - 1; ++dim)
+    if (shape[static_cast<size_t>(dim)] > 1 || dim == rank - 2) {
+      operand.outerDims.push_back(dim);
+      operand.outerSizes.push_back(shape[static_cast<size_t>(dim)]);
+      operand.outerStrides.push_back(1);
+    }
+  return operand;
+}
+
 std::string typeName(Type type, bool tf32) {
   if (type.isF16())
     return "f16";
@@ -257,7 +275,7 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "its loop does not sum products starting from zero";
     return std::nullopt;
   }
-  if (dot.getLhsScale() ||
+  if ((dot.getLhsScale() && !dot.getBlock()) ||
       llvm::any_of(dot.getType().getShape().drop_back(2), [](int64_t size) { return size != 1; })) {
     reason = "its product has scales or more than one batch";
     return std::nullopt;
@@ -271,8 +289,10 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     }
   auto lhsType = cast<RankedTensorType>(dot.getLhs().getType()),
        rhsType = cast<RankedTensorType>(dot.getRhs().getType());
-  product.type = typeName(lhsType.getElementType(), dot.getTf32());
-  if (product.type.empty() || lhsType.getElementType() != rhsType.getElementType()) {
+  // Bytes of scaled elements have the rate of f8, also if they are two of f4.
+  product.type = dot.getBlock() ? "f8" : typeName(lhsType.getElementType(), dot.getTf32());
+  if (product.type.empty() ||
+      (!dot.getBlock() && lhsType.getElementType() != rhsType.getElementType())) {
     reason = "no matrix instruction multiplies its types";
     return std::nullopt;
   }
@@ -286,6 +306,14 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   }
   product.lhs = *lhs;
   product.rhs = *rhs;
+  if (dot.getBlock()) {
+    product.lhsScale = scalesOf(dot.getLhsScale());
+    product.rhsScale = scalesOf(dot.getRhsScale());
+    if (!product.lhsScale.load || !product.rhsScale.load || lhs->hasPrologue || rhs->hasPrologue) {
+      reason = "its elements and scales are not loaded as they are";
+      return std::nullopt;
+    }
+  }
   product.m = lhsType.getShape().drop_back().back();
   product.k = lhsType.getShape().back();
   product.n = rhsType.getShape().back();

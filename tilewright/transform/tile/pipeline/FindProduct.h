@@ -44,6 +44,9 @@ struct Product {
   /// `lhs` is the dot's rhs, and `m` is the dot's number of columns.
   Operand lhs, rhs;
   bool isSwapped = false;
+  /// The ordered scales of both operands; without a load if the product has none.
+  Operand lhsScale, rhsScale;
+  bool isScaled() const { return lhsScale.load != nullptr; }
   int64_t m, n, k; // of the tile
   int64_t iterations;
   /// The name of the element type, a key of Machine::products.

@@ -24,7 +24,8 @@ struct StepBytes {
   int64_t lhs, rhs;
 };
 StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
-  return {choice.m * choice.k * gemm.lhsBits / 8, choice.n * choice.k * gemm.rhsBits / 8};
+  return {choice.m * choice.k * gemm.lhsBits / 8 + scaledRows(choice.m) * gemm.scaleBytes,
+          choice.n * choice.k * gemm.rhsBits / 8 + scaledRows(choice.n) * gemm.scaleBytes};
 }
 
 /// The bytes of the result tile of one multiprocessor.
@@ -134,6 +135,16 @@ int64_t fragmentRegisters(const GemmChoice &choice) {
 
 } // namespace
 
+int64_t scaledRows(int64_t rows) { return int64_t(llvm::alignTo(uint64_t(rows), 128)); }
+
+int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n) {
+  return (scaledRows(m) + scaledRows(n)) / 128 * gemm.scaleBytes;
+}
+
+int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n) {
+  return 2 * n + scaleColumns(gemm, m, n) <= machine.limits.tensorColumns ? 2 : 1;
+}
+
 Machine withWarpProducts(Machine machine) {
   // H100 reaches 63% of its rate with mma.sync ("Benchmarking and Dissecting the Nvidia Hopper GPU
   // Architecture via Microbenchmarking"). No numbers are published for later chips; we assume the
@@ -189,9 +200,11 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
-  if (inTensorMemory)
+  if (inTensorMemory) {
+    problem.limits.tensorColumns -= scaleColumns(gemm, choice.m, choice.n);
     problem.roundChannels.push_back({"accumulator", tensorMma, tensorEpilogue,
-                                     /*depth=*/2, /*tensorColumns=*/choice.n});
+                                     /*depth=*/choice.accumulators, /*tensorColumns=*/choice.n});
+  }
   if (choice.staged) {
     problem.limits.sharedReserved += resultBytes(gemm, choice);
     const unsigned role = inTensorMemory ? tensorEpilogue : 1;
@@ -339,7 +352,7 @@ TileCycles tileCycles(const Gemm &gemm, const Machine &machine, const GemmChoice
   int64_t mainloop = problem.iterations * choice.plan.schedule.interval;
   // Warps that hold the accumulator in registers cannot issue MMAs during their epilogue. If two
   // CTAs are resident, the other CTA can.
-  int64_t exposed = machine.matrixUnit == MatrixUnit::tcgen05
+  int64_t exposed = machine.matrixUnit == MatrixUnit::tcgen05 && choice.accumulators > 1
                         ? std::max<int64_t>(0, epilogue - mainloop)
                         : epilogue / resident;
   // In a persistent kernel, the first copies of the next tile overlap the epilogue. Otherwise each
@@ -438,6 +451,7 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
                  .str();
     return std::nullopt;
   }
+  choice.accumulators = accumulatorSlots(gemm, machine, choice.m, choice.n);
   if (choice.clusterM * choice.clusterN > machine.processors) {
     reason = llvm::formatv("a cluster of {0} does not fit on {1} multiprocessors",
                            choice.clusterM * choice.clusterN, machine.processors)

@@ -44,6 +44,8 @@ struct Gemm {
   int64_t m, n, k, batch = 1;
   std::string type = "f16"; // a key of Machine::products
   int64_t lhsBits = 16, rhsBits = 16, resultBits = 16;
+  /// The bytes of scales for each row of lhs (column of rhs) and iteration; 0 without scales.
+  int64_t scaleBytes = 0;
   /// Whether the left operand has a prologue: threads read it from shared memory, in elements of
   /// `lhsBits`, and pass it to the instruction in registers, in elements of `rhsBits`.
   bool lhsInRegisters = false;
@@ -71,6 +73,8 @@ struct GemmChoice {
   bool persistent = false;
   /// Whether the result is staged in shared memory and stored by the copy engine.
   bool staged = false;
+  /// Accumulators in tensor memory, if that is where they are.
+  int64_t accumulators = 2;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
   /// The cycles of the whole product, and what they would be if only compute or only memory limited
@@ -81,6 +85,16 @@ struct GemmChoice {
   /// Sentences that explain the cost.
   llvm::SmallVector<std::string> reasons = {};
 };
+
+/// The rows or columns of a tile that have scales: groups of 128.
+int64_t scaledRows(int64_t rows);
+
+/// The columns of tensor memory that an iteration's scales take: four bytes of 128 rows (or
+/// columns) are four columns of 32 lanes.
+int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n);
+
+/// The accumulators of `n` columns that fit in tensor memory beside the scales: two, or one.
+int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n);
 
 /// The roles of a plan whose accumulator is in tensor memory, by their index.
 enum TensorRole : unsigned { tensorLoad, tensorMma, tensorEpilogue };

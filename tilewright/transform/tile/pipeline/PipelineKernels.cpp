@@ -121,6 +121,9 @@ Gemm gemmOf(const Product &product) {
       gemm.resultBits += type.getElementTypeBitWidth();
   }
   gemm.lhsInRegisters = product.lhs.hasPrologue;
+  // A line of 128 bytes has four scales of 32 rows.
+  if (product.isScaled())
+    gemm.scaleBytes = product.lhsScale.outerSizes.back();
   return gemm;
 }
 
@@ -262,6 +265,11 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
                  .str();
     return std::nullopt;
   }
+  if (product.isScaled() && (machine.matrixUnit != MatrixUnit::tcgen05 || choice.m != 128 ||
+                             choice.clusterM * choice.clusterN > 1)) {
+    reason = "products with scales have 128 rows in the tensor memory of one CTA";
+    return std::nullopt;
+  }
   if (machine.matrixUnit == MatrixUnit::tcgen05 && product.lhs.hasPrologue) {
     reason = llvm::formatv("its {0} has a prologue, but tcgen05 reads no registers",
                            product.isSwapped ? "rhs" : "lhs")
@@ -341,10 +349,10 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
   tile::DotOp dot = product.dot;
-  if (machine.matrixUnit == MatrixUnit::mma)
+  if (machine.matrixUnit == MatrixUnit::mma && !product.isScaled())
     return choosePipelined(product, gemm, withWarpProducts(machine), reason);
   std::optional<GemmChoice> roles = chooseRoles(product, gemm, machine, reason);
-  if (roles || (machine.matrixUnit == MatrixUnit::wgmma && !dot.getTf32()))
+  if (roles || product.isScaled() || (machine.matrixUnit == MatrixUnit::wgmma && !dot.getTf32()))
     return roles;
   // Without roles, operands go through registers: there they are rounded to tf32, have prologues,
   // and may be in any order.
@@ -388,6 +396,12 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
                                                                      : "is not warp-specialized",
                               reason)
             << remark::metric("Kernel", kernel.getSymName().str());
+        // No other kernel reads ordered scales.
+        if (product && product->isScaled()) {
+          kernel.emitError() << "'" << kernel.getSymName()
+                             << "' multiplies with scales, but not in tensor memory: " << reason;
+          return signalPassFailure();
+        }
         continue;
       }
       std::string name = kernel.getSymName().str();

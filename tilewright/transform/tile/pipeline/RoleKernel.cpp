@@ -185,6 +185,17 @@ private:
                                sm::LayoutAttr::get(b.getContext(), layout));
   }
 
+  /// Scales as they are in memory: lines of 128 bytes.
+  sm::BufferType scaleType(const Operand &scale) {
+    int64_t lines = 1;
+    for (int64_t size : scale.outerSizes)
+      lines *= size;
+    const Layout layout(
+        llvm::ArrayRef<Layout::Digits>({{{lines, Axis::offset, 128}}, {{128, Axis::offset, 1}}}));
+    return sm::BufferType::get(b.getContext(), {lines, 128}, b.getI8Type(), sm::Space::shared,
+                               sm::LayoutAttr::get(b.getContext(), layout));
+  }
+
   void makeKernel() {
     tile::KernelOp old = product.kernel;
     int64_t warps = choice.plan.threads / 32;
@@ -207,17 +218,21 @@ private:
     for (Operation &op : old.getBlock().without_terminator())
       if (isScalar(&op))
         b.clone(op, scalars);
-    auto type = sm::ChannelType::get(
-        b.getContext(), {bufferType(product.lhs, true), bufferType(product.rhs, false)});
-    channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+    SmallVector<sm::BufferType> buffers{bufferType(product.lhs, true),
+                                        bufferType(product.rhs, false)};
+    if (product.isScaled())
+      buffers.append({scaleType(product.lhsScale), scaleType(product.rhsScale)});
+    channel = sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers),
+                                    choice.plan.channels[0].depth);
     if (isInTensorMemory(choice)) {
       auto sum = sm::BufferType::get(b.getContext(), {product.m, product.n},
                                      cast<RankedTensorType>(product.dot.getType()).getElementType(),
                                      sm::Space::tensor,
                                      sm::LayoutAttr::get(b.getContext(), tensorLayout(choice)));
       // The next point is multiplied during the epilogue of this one, if there is a next one.
-      accumulatorChannel = sm::ChannelOp::create(
-          b, loc, sm::ChannelType::get(b.getContext(), {sum}), choice.persistent ? 2 : 1);
+      accumulatorChannel =
+          sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), {sum}),
+                                choice.persistent ? choice.accumulators : 1);
     }
     if (!choice.staged)
       return;
@@ -253,6 +268,9 @@ private:
     for (auto [operand, buffer] : {std::pair(product.lhs, 0), {product.rhs, 1}})
       copyOperand(b, sm::Engine::tma, operand, slot.getResult(buffer), inside,
                   product.dot.getTf32());
+    if (product.isScaled())
+      for (auto [scale, buffer] : {std::pair(product.lhsScale, 2), {product.rhsScale, 3}})
+        copyOperand(b, sm::Engine::tma, scale, slot.getResult(buffer), inside);
     sm::PublishOp::create(b, loc, channel);
   }
 
@@ -280,8 +298,17 @@ private:
     auto sum = sm::AcquireOp::create(b, loc, accumulatorChannel);
     auto multiply = [&](Value isFirst) {
       auto slot = sm::TakeOp::create(b, loc, channel);
-      sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
-                        slot.getResult(1), Value(), sum.getResult(0), isFirst);
+      auto mma =
+          sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
+                            slot.getResult(1), Value(), sum.getResult(0), isFirst);
+      if (product.isScaled()) {
+        mma.getLhsScaleMutable().assign(slot.getResult(2));
+        mma.getRhsScaleMutable().assign(slot.getResult(3));
+        mma.setLhsTypeAttr(product.dot.getLhsTypeAttr());
+        mma.setRhsTypeAttr(product.dot.getRhsTypeAttr());
+        mma.setScaleTypeAttr(product.dot.getScaleTypeAttr());
+        mma.setBlockAttr(product.dot.getBlockAttr());
+      }
       sm::FreeOp::create(b, loc, channel);
     };
     // The first iteration overwrites the accumulator. It is peeled, because testing for it in every

@@ -60,13 +60,16 @@ std::optional<TmaLowering::Lines> TmaLowering::linesOf(sm::BufferType buffer, si
     swizzle.push_back({Axis::offset, int64_t(Log2_64(uint64_t(128 / bytes))) + bit, Axis::offset,
                        int64_t(Log2_64(uint64_t(16 / bytes))) + bit});
   if (!inner || !outer || inner->innerStride != 1 || inner->inner != line ||
-      outer->innerStride != line || outer->outer != 1 || layout.getFlips() != ArrayRef(swizzle))
+      outer->innerStride != line || outer->outer != 1 ||
+      !(layout.getFlips() == ArrayRef(swizzle) ||
+        (bytes == 1 && layout.getFlips().empty() && inner->outer == 1)))
     return std::nullopt;
   const int64_t copies = layout.copyCount(Axis::cta);
   if (copies * inner->ctas * outer->ctas != kernel.clusterSize() ||
       (copies > 1 && copies != kernel.clusterSize()))
     return std::nullopt;
-  return Lines{outer->inner,
+  return Lines{!layout.getFlips().empty(),
+               outer->inner,
                inner->perCta(),
                line,
                inner->stride * bytes,
@@ -170,7 +173,8 @@ std::optional<TmaLowering::CopyPlan> TmaLowering::planCopy(sm::CopyOp copy) {
       copy.getTf32() ? mlir::FloatTF32Type::get(copy.getContext()) : buffer.getElementType();
   if (buffer.getElementType().getIntOrFloatBitWidth() < 8)
     map.elementType = mlir::IntegerType::get(map.elementType.getContext(), 8);
-  map.swizzleBytes = plan.lineBytes = line * bytes;
+  plan.lineBytes = line * bytes;
+  map.swizzleBytes = lines->isSwizzled ? plan.lineBytes : 16; // chunks of 16 bytes are not moved
   SmallVector<int64_t> byteStrides(rank, bytes);
   for (size_t dim = rank - 1; dim-- > 0;)
     byteStrides[dim] = byteStrides[dim + 1] * memoryType.getShape()[dim + 1];

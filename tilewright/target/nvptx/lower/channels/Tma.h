@@ -35,8 +35,10 @@ public:
     int64_t innerPerCta = 0, outerPerCta = 0;
     bool isMulticast = false;
   };
-  /// A CTA's part of a buffer of swizzled lines of 128 (or 64) bytes.
+  /// A CTA's part of a buffer of swizzled lines of 128 (or 64) bytes, or of plain lines of
+  /// bytes.
   struct Lines {
+    bool isSwizzled = true;
     int64_t rows = 0, columns = 0, line = 0; // in elements
     int64_t stride = 0;                      // in bytes, between adjacent lines along the columns
     int64_t innerPerCta = 0, outerPerCta = 0;

@@ -1,6 +1,7 @@
 // Tensor memory and the matrix instructions that accumulate in it (tcgen05).
 #include "tilewright/target/nvptx/lower/matrix/Tcgen05.h"
 
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
@@ -33,13 +34,37 @@ bool isReadByTensorProducts(Value channel) {
 
 // --- The allocation ---
 
-int64_t Tcgen05Lowering::allocate(int64_t wanted, sm::ChannelOp channel) {
+int64_t Tcgen05Lowering::allocate(int64_t wanted, mlir::Operation *op) {
   User user{{}, wanted};
-  raw_string_ostream(user.name) << "'" << channel->getName() << "' at " << channel->getLoc();
+  raw_string_ostream(user.name) << "'" << op->getName() << "' at " << op->getLoc();
   users.push_back(std::move(user));
   const int64_t first = columns;
   columns += wanted;
   return first;
+}
+
+/// The scales of 128 rows and 4 blocks: bytes in shared memory, columns in tensor memory.
+constexpr int64_t groupBytes = 512, groupColumns = 4;
+
+/// The groups in a buffer of scales.
+static int64_t scaleGroups(Value buffer) {
+  return cast<sm::BufferType>(buffer.getType()).getBytes() / groupBytes;
+}
+
+void Tcgen05Lowering::allocateScales() {
+  int64_t groups = 0;
+  sm::MmaOp largest;
+  kernel.op.getBody().walk([&](sm::MmaOp mma) {
+    if (!mma.getLhsScale())
+      return;
+    const int64_t here = scaleGroups(mma.getLhsScale()) + scaleGroups(mma.getRhsScale());
+    if (here > groups) {
+      groups = here;
+      largest = mma;
+    }
+  });
+  if (largest)
+    scaleColumn = allocate(groups * groupColumns, largest);
 }
 
 int64_t Tcgen05Lowering::allocatedColumns() const {
@@ -181,6 +206,8 @@ constexpr int64_t upperDescriptor = (1024 >> 4) | 1 << 14 | int64_t(2) << 29;
 } // namespace
 
 void Tcgen05Lowering::mma(sm::MmaOp mma) {
+  if (mma.getLhsScale())
+    return scaledMma(mma);
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   sm::BufferType sum = mma.getInto().getType();
@@ -237,6 +264,102 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
                                whole(right, c->step * step), b.i32(descriptor),
                                step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
                                /*disableOutputLane=*/Value());
+}
+
+// --- Products with scales ---
+
+/// The matrix descriptor of a group of scales without its address: 32 rows of 16 bytes, eight of
+/// them 128 bytes after the previous eight, not swizzled.
+constexpr int64_t upperScaleDescriptor = (128 >> 4) | 1 << 14;
+/// A line of elements along K.
+constexpr int64_t lineBytes = 128;
+
+void Tcgen05Lowering::copyScales(Value buffer, int64_t rowGroups, Value first) {
+  // The buffer has all groups along K of 128 rows, then those of the next 128. Tensor memory has
+  // the rows of each group along K together.
+  const int64_t alongK = scaleGroups(buffer) / rowGroups;
+  Value low = b.lshr(kernel.buffers[buffer].address, b.i32(4));
+  for (int64_t row = 0; row < rowGroups; ++row)
+    for (int64_t k = 0; k < alongK; ++k) {
+      Value start = b.add(low, b.i32((row * alongK + k) * groupBytes / 16));
+      Value to = b.add(first, b.i32((k * rowGroups + row) * groupColumns));
+      b.make<NVVM::Tcgen05CpOp>(
+          NVVM::Tcgen05CpShape::SHAPE_32x128b, groupOf(kernel), NVVM::Tcgen05CpMulticast::WARPX4,
+          NVVM::Tcgen05CpSrcFormatAttr(), b.sharedPointer(to, tensorSpace),
+          b.bitOr(b.zext(start, b.i64Type), b.i64(upperScaleDescriptor << 32)));
+    }
+}
+
+void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
+  auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
+       rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
+  sm::BufferType sum = mma.getInto().getType();
+  const auto block = int64_t(*mma.getBlock());
+  std::optional<exec::ScaledKind> kind =
+      exec::scaledKindOf(*mma.getLhsType(), *mma.getRhsType(), *mma.getScaleType(), block);
+  const sm::Layout &layout = sum.getLayout().getValue();
+  const int64_t rows = layout.cover(0), columns = layout.cover(1);
+  if (kernel.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs || !kind ||
+      sum.getSpace() != sm::Space::tensor || !sum.getElementType().isF32() || rows != 128 ||
+      columns % 16 != 0 || columns > 256 || kernel.clusterSize() != 1)
+    return kernel.refuse(mma, concat("must multiply 128 rows and up to 256 columns of one CTA with "
+                                     "scales that tcgen05 has, into f32 in tensor memory, got ",
+                                     layout.str(), " on ", kernel.chip.name));
+  std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
+  const int64_t rowGroups = int64_t(divideCeil(uint64_t(columns), 128));
+  const int64_t alongK = kind->groups(block);
+  auto bytes = [](sm::BufferType buffer) {
+    return buffer.getElementType().getIntOrFloatBitWidth();
+  };
+  if (!a || !c || !a->kInner || !c->kInner || bytes(lhs) != 8 || bytes(rhs) != 8 ||
+      lhs.getLayout().getValue().cover(1) != lineBytes ||
+      rhs.getLayout().getValue().cover(0) != lineBytes ||
+      scaleGroups(mma.getLhsScale()) != alongK ||
+      scaleGroups(mma.getRhsScale()) != alongK * rowGroups)
+    return kernel.refuse(mma, concat("must have operands of one line of ", lineBytes,
+                                     " bytes along K, with scales for all of them, got ",
+                                     lhs.getLayout().getValue().str(), " and ",
+                                     rhs.getLayout().getValue().str()));
+
+  Value leftScales = address(scaleColumn);
+  Value rightScales = b.add(leftScales, b.i32(alongK * groupColumns));
+  copyScales(mma.getLhsScale(), 1, leftScales);
+  copyScales(mma.getRhsScale(), rowGroups, rightScales);
+
+  using Kind = NVVM::MMABlockScaleKind;
+  using Block = NVVM::Tcgen05MMABlockScale;
+  const bool isByte = kind->bits == 8, hasE8M0 = isa<mlir::Float8E8M0FNUType>(*mma.getScaleType());
+  // In descriptors, e2m1 is number 1 of the kinds that have no other type.
+  auto number = [&](Type type) { return isByte ? *f8Number(type) : 1; };
+  const int64_t types = number(*mma.getLhsType()) << 7 | number(*mma.getRhsType()) << 10 |
+                        columns >> 3 << 17 | int64_t(hasE8M0) << 23 | rows >> 4 << 24;
+  Value left = b.lshr(kernel.buffers[mma.getLhs()].address, b.i32(4)),
+        right = b.lshr(kernel.buffers[mma.getRhs()].address, b.i32(4));
+  auto whole = [&](Value low, int64_t steps) {
+    return b.bitOr(b.zext(b.add(low, b.i32(steps)), b.i64Type), b.i64(upperDescriptor << 32));
+  };
+  Value into = b.sharedPointer(kernel.buffers[mma.getInto()].address, tensorSpace);
+  Value accumulates = b.truth(true);
+  if (mma.getZero())
+    accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
+  // An instruction takes 1, 2 or 4 scales of a row, which are consecutive bytes of a column. The
+  // descriptor has the number of the first.
+  const int64_t perStep = kind->depth() / block;
+  for (int64_t step = 0; step < lineBytes / 32; ++step) {
+    const int64_t scale = step * perStep, group = scale / 4, place = scale % 4;
+    auto scaleAt = [&](Value first, int64_t groups) {
+      return b.sharedPointer(b.add(first, b.i32(group * groups * groupColumns)), tensorSpace);
+    };
+    b.make<NVVM::Tcgen05MMABlockScaleOp>(
+        isByte    ? Kind::MXF8F6F4
+        : hasE8M0 ? Kind::MXF4
+                  : Kind::MXF4NVF4,
+        groupOf(kernel), block == 16 ? Block::BLOCK16 : Block::DEFAULT,
+        NVVM::Tcgen05MMACollectorOp::DISCARD, into, whole(left, a->step * step),
+        whole(right, c->step * step), b.i32(types | place << 4 | place << 29),
+        step == 0 ? accumulates : b.truth(true), scaleAt(leftScales, 1),
+        scaleAt(rightScales, rowGroups));
+  }
 }
 
 // --- Reading ---

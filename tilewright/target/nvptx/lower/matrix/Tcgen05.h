@@ -17,7 +17,10 @@ public:
   explicit Tcgen05Lowering(KernelLowering &all) : OpGroup(all) {}
 
   /// Allocates columns for the slots of a channel; returns the first.
-  int64_t allocate(int64_t columns, sm::ChannelOp channel);
+  int64_t allocate(int64_t columns, mlir::Operation *user);
+  /// Allocates columns for the scales of one product, which all of the kernel use in turn: one
+  /// thread issues their copies and products, which are performed in this order.
+  void allocateScales();
   /// Fails with E4058 if the chip has fewer columns; the message names the largest users.
   Status check() const;
   /// Emits the allocation, by one warp, and the end of it. Between them, all threads must meet.
@@ -40,6 +43,11 @@ public:
   void fenceBeforeSync();
 
 private:
+  /// Multiplies with scales, which it first copies to tensor memory.
+  void scaledMma(sm::MmaOp mma);
+  /// Copies the scales of `rowGroups` groups of 128 rows to tensor memory, to the address `first`.
+  void copyScales(Value buffer, int64_t rowGroups, Value first);
+
   /// The columns of an allocation: a power of two from 32.
   int64_t allocatedColumns() const;
 
@@ -48,7 +56,8 @@ private:
     int64_t columns;
   };
   std::vector<User> users;
-  int64_t columns = 0; // of all users
+  int64_t columns = 0;     // of all users
+  int64_t scaleColumn = 0; // the first
   SharedMemory::Buffer place;
   Value base; // in the current role
 };

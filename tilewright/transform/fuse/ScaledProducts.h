@@ -1,0 +1,27 @@
+// Block-scaled products of chips that multiply with scales by themselves.
+#ifndef TILEWRIGHT_TRANSFORM_FUSE_SCALEDPRODUCTS_H
+#define TILEWRIGHT_TRANSFORM_FUSE_SCALEDPRODUCTS_H
+
+#include "tilewright/dialect/exec/ScaledOps.h"
+
+#include <optional>
+
+namespace tilewright::fuse {
+
+/// The types in which a tensor unit multiplies the elements of both sides.
+struct TensorTypes {
+  mlir::Type lhs, rhs;
+  exec::ScaledKind kind;
+};
+
+/// The types that hold all elements of both sides exactly; nullopt if no tensor unit multiplies
+/// such elements with such scales. Beside elements of 8 bits, narrower ones become e4m3.
+std::optional<TensorTypes> tensorTypesOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
+                                         int64_t block);
+
+/// Whether the module's target multiplies with scales by itself.
+bool hasScaledUnit(mlir::Operation *op);
+
+} // namespace tilewright::fuse
+
+#endif // TILEWRIGHT_TRANSFORM_FUSE_SCALEDPRODUCTS_H
