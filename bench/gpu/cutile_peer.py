@@ -14,7 +14,7 @@ def kernels():
             x = ct.load(a, index=(m, k), shape=(BM, BK))
             y = ct.load(b, index=(n, k), shape=(BN, BK))
             total = ct.mma(x, ct.transpose(y), total)
-        ct.store(c, index=(m, n), tile=ct.astype(total, ct.float16))
+        ct.store(c, index=(m, n), tile=ct.astype(total, c.dtype))
 
     def softmax(y, x, BLOCK: ct.Constant[int]):
         row = ct.bid(0)
@@ -25,12 +25,12 @@ def kernels():
     return matmul, softmax
 
 
-def compiled(kernel, parameters):
+def compiled(kernel, parameters, chip="sm_90"):
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     cubin, began = io.BytesIO(), os.times()
     signature = KernelSignature(parameters, CallingConvention.cutile_python_v1())
-    export_kernel(kernel, [signature], cubin, gpu_code="sm_90", output_format="cubin")
+    export_kernel(kernel, [signature], cubin, gpu_code=chip, output_format="cubin")
     ended = os.times()
     return cubin.getvalue(), sum(ended[:4]) - sum(began[:4])
 
@@ -47,6 +47,11 @@ def configurations(name):
     matmul, softmax = kernels()
     if name.startswith("softmax"):
         yield "softmax", *compiled(ct.kernel(softmax), [matrix(ct.float32), matrix(ct.float32), 1024])
+        return
+    if name.endswith("sm_100a"):
+        for m, n, ctas in ((256, 256, 2), (128, 256, 2), (128, 256, 1), (128, 128, 1)):
+            kernel = ct.kernel(matmul, num_ctas=ctas)
+            yield f"{m}x{n}, {ctas} CTAs", *compiled(kernel, [matrix(ct.bfloat16)] * 3 + [m, n, 64], "sm_100")
         return
     element, depth = (ct.float16, 64) if name.endswith("f16") else (ct.float8_e4m3fn, 128)
     for m, n in ((128, 256), (128, 128), (64, 256)):

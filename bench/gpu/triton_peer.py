@@ -34,7 +34,7 @@ def kernels():
         sum = tl.zeros((BM, BN), tl.float32)
         for k in tl.range(0, tl.cdiv(K, BK), warp_specialize=WS):
             sum = tl.dot(da.load([m, k * BK]), db.load([n, k * BK]).T, sum)
-        dc.store([m, n], sum.to(tl.float16))
+        dc.store([m, n], sum.to(c.dtype.element_ty))
 
     @triton.jit
     def softmax(y, x, stride, columns, BLOCK: tl.constexpr):
@@ -60,11 +60,23 @@ def compiled(function, signature, constants, chip=90, **options):
     return made.asm["cubin"], time.process_time() - began
 
 
+def blackwell(matmul):
+    pointers = {"a": "*bf16", "b": "*bf16", "c": "*bf16", "M": "i32", "N": "i32", "K": "i32"}
+    for m, n, warps, stages, special in ((128, 256, 8, 3, False), (128, 128, 4, 4, False), (128, 256, 4, 3, True), (128, 128, 4, 4, True)):
+        sizes = {"BM": m, "BN": n, "BK": 64}
+        signature = pointers | dict.fromkeys([*sizes, "WS"], "constexpr")
+        what = f"TMA {m}x{n}{' warp-specialised' if special else ''}"
+        yield what, *compiled(matmul, signature, sizes | {"WS": special}, 100, num_warps=warps, num_stages=stages)
+
+
 def configurations(name):
     matmul, matmul_tma, softmax = kernels()
     if name.startswith("softmax"):
         yield "softmax", *compiled(softmax, {"y": "*fp32", "x": "*fp32", "stride": "i32", "columns": "i32", "BLOCK": "constexpr"},
                                          {"BLOCK": 1024}, num_warps=4)  # fmt: skip
+        return
+    if name.endswith("sm_100a"):
+        yield from blackwell(matmul_tma)
         return
     element, depth = ("fp16", 64) if "f16" in name.split() else ("fp8e4nv", 128)
     on_ampere = name.endswith("sm_80")
