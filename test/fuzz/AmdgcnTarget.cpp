@@ -79,9 +79,11 @@ bool checkAmdgcn(std::string_view input) {
   auto code = findCodeObject(std::as_bytes(std::span(input)));
   if (!code.isOk())
     return checkRefusal(std::move(code).takeStatus());
-  Result<CodeObject> object = readCodeObject(*code);
+  Result<CodeObject> object = readCodeObject(code->bytes);
   if (!object.isOk())
     return checkRefusal(std::move(object).takeStatus());
+  if (code->unpacked)
+    input = *code->unpacked;
   checkObject(input, *object);
   return true;
 }

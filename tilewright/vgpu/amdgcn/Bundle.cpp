@@ -1,8 +1,10 @@
 // Bundles of code objects, as `clang -x hip` writes them: a header, and one entry for each chip.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/CodeObject.h"
+#include "tilewright/vgpu/decompress/Decompress.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace tilewright::vgpu::amdgcn {
 
@@ -61,19 +63,58 @@ static Result<std::vector<Entry>> readEntries(Bytes bytes) {
   return entries;
 }
 
-Result<Bytes> findCodeObject(Bytes bytes, std::optional<Chip> chip) {
-  if (startsWith(bytes, compressedMagic))
-    return Status(Error::vgpuBinary, "the bundle is compressed, which cannot be read; compile with "
-                                     "--no-offload-compress, or unpack it with "
-                                     "clang-offload-bundler --unbundle");
+/// The bundle in a compressed one. The header has the magic, a version, a method, and sizes that
+/// grew with the versions.
+static Result<std::string> unpack(Bytes bytes) {
+  auto number = [&](size_t at, size_t size) {
+    uint64_t value = 0;
+    if (at + size <= bytes.size())
+      std::memcpy(&value, bytes.data() + at, size);
+    return value;
+  };
+  const uint64_t version = number(4, 2), method = number(6, 2);
+  // Where the unpacked size is, how long it is, and where the data begins.
+  struct Layout {
+    size_t sizeAt, sizeBytes, header;
+  };
+  constexpr Layout layouts[] = {{8, 4, 20}, {12, 4, 24}, {16, 8, 32}};
+  if (version < 1 || version > std::size(layouts))
+    return Status(Error::vgpuBinary, concat("the compressed bundle has version ", version,
+                                            ", expected 1 to 3; compile with "
+                                            "--no-offload-compress"));
+  const Layout layout = layouts[version - 1];
+  if (bytes.size() < layout.header)
+    return Status(Error::vgpuBinary, "damaged bundle: it ends in its header");
+  constexpr uint64_t zstdMethod = 1;
+  if (method != zstdMethod)
+    return Status(Error::vgpuBinary, concat("the bundle is compressed with method ", method,
+                                            ", but only 1 (Zstandard) can be read; compile with "
+                                            "--no-offload-compress"));
+  const Bytes packed = bytes.subspan(layout.header);
+  const uint64_t size = number(layout.sizeAt, layout.sizeBytes);
+  // Code does not compress that well: a larger size is a damaged one, and must not be allocated.
+  constexpr uint64_t maxRatio = 2048;
+  if (size / maxRatio > packed.size())
+    return Status(Error::vgpuBinary, concat("damaged bundle: ", packed.size(),
+                                            " compressed bytes cannot unpack to ", size));
+  return decompress::unpackZstd(packed, size);
+}
+
+Result<FoundCode> findCodeObject(Bytes bytes, std::optional<Chip> chip) {
+  std::shared_ptr<const std::string> unpacked;
+  if (startsWith(bytes, compressedMagic)) {
+    TILEWRIGHT_ASSIGN(std::string content, unpack(bytes));
+    unpacked = std::make_shared<const std::string>(std::move(content));
+    bytes = std::as_bytes(std::span(*unpacked));
+  }
   if (!startsWith(bytes, bundleMagic))
-    return bytes;
+    return FoundCode{bytes, std::move(unpacked)};
   TILEWRIGHT_ASSIGN(const std::vector<Entry> entries, readEntries(bytes));
   std::string others;
   for (const Entry &entry : entries) {
     const std::optional<Chip> found = findChip(entry.chipName());
     if (found && (!chip || *found == *chip))
-      return entry.code;
+      return FoundCode{entry.code, std::move(unpacked)};
     others += concat(others.empty() ? "" : ", ", entry.target);
   }
   return Status(

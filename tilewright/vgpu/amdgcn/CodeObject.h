@@ -7,6 +7,7 @@
 #include "tilewright/vgpu/amdgcn/Table.h"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -86,12 +87,18 @@ struct CodeObject {
 ///  - vgpuChip: it is for another chip.
 Result<CodeObject> readCodeObject(std::span<const std::byte> bytes);
 
+/// A code object in a file.
+struct FoundCode {
+  std::span<const std::byte> bytes;            // in the file or in `unpacked`
+  std::shared_ptr<const std::string> unpacked; // of a compressed bundle, else null
+};
+
 /// The code object for a chip in `bytes`: the bytes themselves if they are an ELF file, or an entry
 /// of a bundle that clang made for HIP. Without a chip, the first entry for a chip that we know.
-///  - vgpuBinary: neither, damaged, or a compressed bundle.
+///  - vgpuBinary: a damaged bundle, or one that is compressed with zlib.
 ///  - vgpuChip: the bundle has entries for other chips only; the message lists them.
-Result<std::span<const std::byte>> findCodeObject(std::span<const std::byte> bytes,
-                                                  std::optional<Chip> chip = std::nullopt);
+Result<FoundCode> findCodeObject(std::span<const std::byte> bytes,
+                                 std::optional<Chip> chip = std::nullopt);
 
 } // namespace tilewright::vgpu::amdgcn
 

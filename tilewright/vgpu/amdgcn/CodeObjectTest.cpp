@@ -103,7 +103,7 @@ TEST(Bundle, TheEntryOfTheChipIsFound) {
   for (Chip chip : {Chip::gfx942, Chip::gfx950}) {
     auto code = findCodeObject(bytesOf(bundle), chip);
     ASSERT_TRUE(code.isOk());
-    Result<CodeObject> object = readCodeObject(*code);
+    Result<CodeObject> object = readCodeObject(code->bytes);
     ASSERT_TRUE(object.isOk());
     EXPECT_EQ(object->chip, chip);
   }
@@ -119,8 +119,42 @@ TEST(Bundle, AMissingChipIsReportedWithThoseThatAreThere) {
   EXPECT_EQ(status.error(), Error::vgpuChip);
   EXPECT_THAT(status.message(), HasSubstr("no code for gfx950, only for "
                                           "hipv4-amdgcn-amd-amdhsa--gfx90a"));
-  EXPECT_THAT(findCodeObject(bytesOf("CCOB....")).takeStatus().message(),
-              HasSubstr("--no-offload-compress"));
+}
+
+/// The header of a compressed bundle of version 3, before the data.
+std::string compressedHeader(uint16_t version, uint16_t method, uint64_t size) {
+  std::string header = "CCOB";
+  auto add = [&](auto value) {
+    header.append(reinterpret_cast<const char *>(&value), sizeof value);
+  };
+  add(version);
+  add(method);
+  add(uint64_t(0)); // the size of the file
+  add(size);
+  add(uint64_t(0)); // a hash
+  return header;
+}
+
+TEST(Bundle, ACompressedBundleIsUnpackedOrRefusedByName) {
+  auto failure = [](const std::string &file) {
+    return std::string(findCodeObject(bytesOf(file)).takeStatus().message());
+  };
+  EXPECT_THAT(failure("CCOB"), HasSubstr("version 0, expected 1 to 3"));
+  EXPECT_THAT(failure(compressedHeader(9, 1, 10)), HasSubstr("version 9"));
+  EXPECT_THAT(failure(compressedHeader(3, 0, 10)), HasSubstr("method 0, but only 1 (Zstandard)"));
+  EXPECT_THAT(failure(compressedHeader(3, 1, uint64_t(1) << 60) + "data"),
+              HasSubstr("4 compressed bytes cannot unpack to 1152921504606846976"));
+  EXPECT_THAT(failure(compressedHeader(3, 1, 10) + "data"), HasSubstr("Zstandard"));
+  // A Zstandard frame with one raw block: the bytes of a bundle without entries.
+  const std::string bundle = makeBundle({});
+  std::string frame("\x28\xb5\x2f\xfd\x20", 5);
+  frame += static_cast<char>(bundle.size());
+  frame += static_cast<char>(bundle.size() << 3 | 1);
+  frame += static_cast<char>(bundle.size() >> 5);
+  frame += '\0';
+  frame += bundle;
+  EXPECT_THAT(failure(compressedHeader(3, 1, bundle.size()) + frame),
+              HasSubstr("the bundle has no code for gfx942 or gfx950, only for nothing"));
 }
 
 TEST(MessagePack, EveryTypeIsRead) {

@@ -78,8 +78,9 @@ static Result<bool> print(const std::string &file, const Call &call) {
   if (!input)
     return Status(Error::vgpuCommand, concat("cannot read '", file, "'"));
   const std::string content((std::istreambuf_iterator<char>(input)), {});
-  TILEWRIGHT_ASSIGN(const auto code, findCodeObject(std::as_bytes(std::span(content)), call.chip));
-  TILEWRIGHT_ASSIGN(const CodeObject object, readCodeObject(code));
+  TILEWRIGHT_ASSIGN(const FoundCode code,
+                    findCodeObject(std::as_bytes(std::span(content)), call.chip));
+  TILEWRIGHT_ASSIGN(const CodeObject object, readCodeObject(code.bytes));
   if (call.showsKernels) {
     for (const Kernel &kernel : object.kernels)
       std::fputs(describe(kernel).c_str(), stdout);

@@ -1,7 +1,7 @@
 #include "tilewright/vgpu/driver/module/Binary.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/module/Decompress.h"
+#include "tilewright/vgpu/decompress/Decompress.h"
 
 #include <cstring>
 #include <elf.h>
@@ -100,8 +100,8 @@ static Result<std::string> contentOf(const FatbinEntry &entry, Bytes payload) {
     return damaged(concat("an entry of the fat binary needs ", entry.compressedBytes,
                           " compressed bytes, but has ", payload.size()));
   payload = payload.first(entry.compressedBytes);
-  return entry.flags & lz4Flag ? unpackLz4(payload, entry.uncompressedBytes)
-                               : unpackZstd(payload, entry.uncompressedBytes);
+  return entry.flags & lz4Flag ? decompress::unpackLz4(payload, entry.uncompressedBytes)
+                               : decompress::unpackZstd(payload, entry.uncompressedBytes);
 }
 
 /// Reads the fat binary at the beginning of `bytes` and returns its size.

@@ -1,6 +1,6 @@
 // Containers of PTX, and the images that are refused.
 #include "tilewright/vgpu/driver/module/Binary.h"
-#include "tilewright/vgpu/driver/module/Decompress.h"
+#include "tilewright/vgpu/decompress/Decompress.h"
 #include "tilewright/vgpu/machine/memory/Allocations.h"
 
 #include "gmock/gmock.h"
@@ -189,7 +189,7 @@ std::string unpacked(std::initializer_list<int> bytes, size_t size) {
   std::string packed;
   for (int byte : bytes)
     packed += static_cast<char>(byte);
-  Result<std::string> result = unpackLz4(std::as_bytes(std::span(packed)), size);
+  Result<std::string> result = decompress::unpackLz4(std::as_bytes(std::span(packed)), size);
   return result.isOk() ? *result : std::move(result).takeStatus().message();
 }
 

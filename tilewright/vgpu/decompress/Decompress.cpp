@@ -1,11 +1,11 @@
-#include "tilewright/vgpu/driver/module/Decompress.h"
+#include "tilewright/vgpu/decompress/Decompress.h"
 
 #include "tilewright/support/Concat.h"
 
 #include <cstdint>
 #include <dlfcn.h>
 
-namespace tilewright::vgpu::driver {
+namespace tilewright::vgpu::decompress {
 
 static Status damaged(std::string message) { return Status(Error::vgpuBinary, std::move(message)); }
 
@@ -65,8 +65,10 @@ Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes) 
     return library ? reinterpret_cast<Decompress>(dlsym(library, "ZSTD_decompress")) : nullptr;
   }();
   if (!decompress)
-    return damaged("the fat binary is compressed with Zstandard and there is no libzstd.so.1; "
-                   "install it, or compile with nvcc --compress-mode=none");
+    return damaged(
+        "the code is compressed with Zstandard and there is no libzstd.so.1; install it, or "
+        "compile without compression (nvcc --compress-mode=none, clang "
+        "--no-offload-compress)");
   std::string out(bytes, '\0');
   // ZSTD_decompress returns errors as sizes near SIZE_MAX.
   const size_t size = decompress(out.data(), out.size(), packed.data(), packed.size());
@@ -76,4 +78,4 @@ Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes) 
   return out;
 }
 
-} // namespace tilewright::vgpu::driver
+} // namespace tilewright::vgpu::decompress
