@@ -151,7 +151,8 @@ static Status readSymbols(const std::vector<Elf64_Shdr> &headers, CodeObject &ob
                                 .address = symbol.st_value,
                                 .size = symbol.st_size,
                                 .section = isPlaced ? symbol.st_shndx : 0u,
-                                .isFunction = type == STT_FUNC});
+                                .isFunction = type == STT_FUNC,
+                                .isLabel = type == STT_NOTYPE});
     }
   }
   auto orderOf = [](const Symbol &symbol) {

@@ -33,6 +33,7 @@ struct Symbol {
   uint64_t address = 0, size = 0;
   uint32_t section = 0; // an index into CodeObject::sections; 0 if it is not in one
   bool isFunction = false;
+  bool isLabel = false; // without a type, as assemblers write them
 };
 
 /// The 64 bytes of `NAME.kd`, which tell the hardware how to start a kernel.

@@ -9,11 +9,11 @@ namespace tilewright::vgpu::amdgcn {
 struct Disassembly {
   std::string text;
   size_t instructions = 0;
-  size_t unknown = 0; // dwords that are not an instruction, written as .long
+  size_t unknown = 0; // dwords that are not an instruction, written as .long; bytes at the end
 };
 
-/// All executable sections, line for line as `llvm-objdump -d --no-show-raw-insn=0` prints them
-/// after the name of the file.
+/// All executable sections, line for line as `llvm-objdump -d` prints them after the name of the
+/// file.
 Disassembly disassemble(const CodeObject &object);
 
 } // namespace tilewright::vgpu::amdgcn
