@@ -1,6 +1,7 @@
 // fuse-cascades: explains which reductions can share a pass over their rows.
+#include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/transform/fuse/Passes.h"
-#include "tilewright/transform/fuse/cascade/Cascade.h"
+#include "tilewright/transform/fuse/cascade/Online.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -13,16 +14,31 @@ namespace tilewright::fuse {
 namespace {
 
 struct Cascades : impl::CascadesPassBase<Cascades> {
+  using CascadesPassBase::CascadesPassBase;
+
   void runOnOperation() override {
-    markAllAnalysesPreserved();
-    // Nothing is changed yet, so the analysis is of use only to a reader.
-    if (getOperation().isPrivate() || !getContext().getRemarkEngine())
+    // Without blocks nothing changes, so the analysis is of use only to a reader.
+    if (getOperation().isPrivate() || (!getContext().getRemarkEngine() && blockSize <= 0)) {
+      markAllAnalysesPreserved();
       return;
+    }
     getOperation().walk([&](Block *block) {
       for (const std::unique_ptr<cascade::Cascade> &found : cascade::findCascades(*block))
         for (unsigned i = 0; i < found->reductions.size(); ++i)
           explain(*found, i);
     });
+    if (blockSize > 0)
+      computeLargestInBlocks(getOperation().getBody().front());
+  }
+
+  void computeLargestInBlocks(Block &block) {
+    std::vector<std::unique_ptr<cascade::Cascade>> found = cascade::findCascades(block);
+    llvm::erase_if(found, [](const auto &cascade) { return !cascade->canSplit(); });
+    auto largest = std::max_element(found.begin(), found.end(), [](const auto &a, const auto &b) {
+      return a->reductions.size() < b->reductions.size();
+    });
+    if (largest != found.end())
+      cascade::computeInBlocks(**largest, blockSize, /*asTree=*/false);
   }
 
   /// Emits a remark about a reduction that depends on others.

@@ -164,8 +164,14 @@ def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
     the same rows: an analysis remark if one pass can compute both, with the way in which partial results follow
     a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
 
-    Input: simplified StableHLO. Output: unchanged. Runs only if remarks are wanted (`tilewright explain fusion`).
+    With `block-size`, the reductions of the function's largest cascade are computed in blocks of elements, in sequence: this shows
+    what a kernel would compute, and the evaluator judges it.
+
+    Input: simplified StableHLO. Output: unchanged, unless there is a `block-size`. Explains only if remarks are wanted (`tilewright explain fusion`).
+    Numerics: with `block-size`, as README.md of `cascade/` states.
   }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+  let options = [Option<"blockSize", "block-size", "int64_t", "0", "Elements of a block; 0 changes nothing">];
 }
 
 def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {

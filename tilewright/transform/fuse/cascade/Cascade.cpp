@@ -6,7 +6,6 @@
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/support/Concat.h"
 
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -41,6 +40,14 @@ std::string_view nameOf(Condition condition) {
 }
 
 bool Reduction::isMatmul() const { return isa<stablehlo::DotGeneralOp>(op); }
+
+Cascade::Cascade(const Space &space)
+    : nodes(space, [this](Operation *op, const View &view) -> std::optional<unsigned> {
+        const unsigned index = indexOf(op);
+        if (index == reductions.size() || reductions[index].view != view)
+          return std::nullopt;
+        return index;
+      }) {}
 
 unsigned Cascade::indexOf(Operation *op) const {
   unsigned index = 0;
@@ -133,76 +140,160 @@ static SmallVector<std::pair<Space, unsigned>, 2> spacesOf(Operation *op) {
   return spaces;
 }
 
-/// Adds an op to the reductions of a space. A matmul is added only if it reads some of them.
-static bool addReduction(Expressions &nodes, std::vector<Reduction> &reductions, Operation *op,
-                         unsigned operand) {
-  Reduction reduction;
-  reduction.op = op;
-  reduction.mappedOperand = operand;
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-    reduction.combiner = combinerOf(reduce.getBody());
-    for (Value input : reduce.getInputs())
-      reduction.maps.push_back(nodes.of(input));
-  } else {
-    reduction.combiner = Combiner::sum;
-    reduction.maps.push_back(nodes.of(op->getOperand(operand)));
-    if (reduction.maps[0]->reads.empty())
-      return false;
-  }
-  // A matmul's result has columns, so it is never a number for each row.
-  if (!reduction.isMatmul())
-    nodes.addReduction(op, static_cast<unsigned>(reductions.size()));
-  reductions.push_back(std::move(reduction));
-  return true;
+namespace {
+
+/// An op of a cascade that is being collected.
+struct Member {
+  Operation *op = nullptr;
+  unsigned operand = 0;
+  View view;
+};
+
+/// A cascade that is being collected: the first reduction determines the space.
+struct Draft {
+  Space space;
+  std::vector<Member> members;
+};
+
+class Collector {
+public:
+  void add(Operation *op);
+  std::vector<std::unique_ptr<Cascade>> finish();
+
+private:
+  struct Read {
+    Operation *op;
+    View view; // in the space of the reader
+  };
+  std::vector<Read> readsOf(Operation *op, const Space &space, unsigned operand);
+  void merge(Draft &into, Draft &from, const std::map<int64_t, int64_t> &dims);
+
+  std::vector<std::unique_ptr<Draft>> drafts;
+  llvm::DenseMap<Operation *, Draft *> draftOf;
+};
+
+/// The operands that are mapped: all inputs of a reduce.
+OperandRange mappedOperands(Operation *op, unsigned operand) {
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return reduce.getInputs();
+  return op->getOperands().slice(operand, 1);
 }
 
-std::vector<std::unique_ptr<Cascade>> findCascades(Block &block) {
-  struct InSpace {
-    Expressions nodes;
-    std::vector<Reduction> reductions;
-    llvm::EquivalenceClasses<unsigned> connected;
-  };
-  std::map<Space, std::unique_ptr<InSpace>> spaces;
-  for (Operation &op : block)
-    for (auto &[space, operand] : spacesOf(&op)) {
-      auto &found = spaces[space];
-      if (!found)
-        found.reset(new InSpace{Expressions(space), {}, {}});
-      const auto index = static_cast<unsigned>(found->reductions.size());
-      if (!addReduction(found->nodes, found->reductions, &op, operand))
-        continue;
-      found->connected.insert(index);
-      for (const Node *map : found->reductions[index].maps)
-        for (unsigned read : map->reads)
-          found->connected.unionSets(index, read);
-      // A matmul belongs to the first operand that reads earlier results.
-      break;
-    }
-  // Each cascade gets nodes of its own, so that reductions are numbered from zero.
-  std::vector<std::unique_ptr<Cascade>> cascades;
-  for (auto &[space, found] : spaces) {
-    std::map<unsigned, Cascade *> byLeader;
-    for (unsigned i = 0; i < found->reductions.size(); ++i) {
-      const unsigned leader = found->connected.getLeaderValue(i);
-      if (std::distance(found->connected.findLeader(leader), found->connected.member_end()) < 2)
-        continue;
-      Cascade *&cascade = byLeader[leader];
-      if (!cascade)
-        cascade = cascades.emplace_back(std::make_unique<Cascade>(space)).get();
-      addReduction(cascade->nodes, cascade->reductions, found->reductions[i].op,
-                   found->reductions[i].mappedOperand);
-    }
+View identityOf(const Space &space) {
+  View view;
+  for (auto [dim, size] : llvm::enumerate(space.shape))
+    view.push_back(size == 1 ? -1 : static_cast<int64_t>(dim));
+  return view;
+}
+
+const Member &memberOf(const Draft &draft, Operation *op) {
+  return *llvm::find_if(draft.members, [&](const Member &member) { return member.op == op; });
+}
+
+/// The same view, after the dimensions of the space got other numbers.
+View renamed(const View &view, const std::map<int64_t, int64_t> &dims) {
+  View result;
+  for (int64_t dim : view) {
+    auto found = dims.find(dim);
+    result.push_back(found == dims.end() ? -1 : found->second);
   }
-  llvm::erase_if(cascades, [](const std::unique_ptr<Cascade> &cascade) {
-    return cascade->reductions.size() > maxReductions;
+  return result;
+}
+
+/// The earlier reductions that an op reads row by row.
+std::vector<Collector::Read> Collector::readsOf(Operation *op, const Space &space,
+                                                unsigned operand) {
+  Expressions nodes(space, [&](Operation *read, const View &) -> std::optional<unsigned> {
+    return draftOf.contains(read) ? std::optional(0u) : std::nullopt;
   });
-  // In program order, whatever the order of the spaces is.
+  for (Value input : mappedOperands(op, operand))
+    nodes.of(input, identityOf(space));
+  std::vector<Read> reads;
+  for (unsigned id = 0; id < nodes.size(); ++id)
+    if (const Node &node = *nodes.node(id); node.kind == Node::Kind::reduced)
+      reads.push_back({node.op, node.dims});
+  return reads;
+}
+
+/// Moves the reductions of one draft into another one, of which `dims` are the numbers of its
+/// dimensions.
+void Collector::merge(Draft &into, Draft &from, const std::map<int64_t, int64_t> &dims) {
+  for (Member &member : from.members) {
+    draftOf[member.op] = &into;
+    into.members.push_back({member.op, member.operand, renamed(member.view, dims)});
+  }
+  llvm::erase_if(drafts, [&](const std::unique_ptr<Draft> &draft) { return draft.get() == &from; });
+}
+
+void Collector::add(Operation *op) {
+  for (auto &[space, operand] : spacesOf(op)) {
+    std::vector<Read> reads = readsOf(op, space, operand);
+    if (reads.empty() && isa<stablehlo::DotGeneralOp>(op))
+      continue;
+    Draft *draft = nullptr;
+    std::map<int64_t, int64_t> dims; // of the draft, for those of the op
+    if (reads.empty()) {
+      draft = drafts.emplace_back(new Draft{space, {}}).get();
+      for (size_t dim = 0; dim < space.shape.size(); ++dim)
+        dims[static_cast<int64_t>(dim)] = static_cast<int64_t>(dim);
+    } else {
+      draft = draftOf[reads[0].op];
+      for (auto [own, theirs] : llvm::zip(reads[0].view, memberOf(*draft, reads[0].op).view))
+        dims[own] = theirs;
+    }
+    for (size_t i = 1; i < reads.size(); ++i) {
+      Draft *other = draftOf[reads[i].op];
+      if (other == draft)
+        continue;
+      std::map<int64_t, int64_t> ofOther;
+      for (auto [own, theirs] : llvm::zip(reads[i].view, memberOf(*other, reads[i].op).view))
+        ofOther[theirs] = dims[own];
+      merge(*draft, *other, ofOther);
+    }
+    draft->members.push_back({op, operand, renamed(identityOf(space), dims)});
+    // A matmul's result has columns, so it is never a number for each row.
+    if (isa<stablehlo::ReduceOp>(op))
+      draftOf[op] = draft;
+    return;
+  }
+}
+
+std::vector<std::unique_ptr<Cascade>> Collector::finish() {
+  std::vector<std::unique_ptr<Cascade>> cascades;
+  for (const std::unique_ptr<Draft> &draft : drafts) {
+    if (draft->members.size() < 2 || draft->members.size() > maxReductions)
+      continue;
+    llvm::sort(draft->members,
+               [](const Member &a, const Member &b) { return a.op->isBeforeInBlock(b.op); });
+    auto cascade = std::make_unique<Cascade>(draft->space);
+    for (const Member &member : draft->members) {
+      Reduction reduction;
+      reduction.op = member.op;
+      reduction.mappedOperand = member.operand;
+      reduction.view = member.view;
+      auto reduce = dyn_cast<stablehlo::ReduceOp>(member.op);
+      reduction.combiner = reduce ? combinerOf(reduce.getBody()) : Combiner::sum;
+      for (Value input : mappedOperands(member.op, member.operand))
+        reduction.maps.push_back(cascade->nodes.of(input, member.view));
+      cascade->reductions.push_back(std::move(reduction));
+    }
+    decide(*cascade);
+    cascades.push_back(std::move(cascade));
+  }
+  // In program order, whatever was merged.
   llvm::sort(cascades, [](const auto &a, const auto &b) {
     return a->reductions[0].op->isBeforeInBlock(b->reductions[0].op);
   });
-  for (const std::unique_ptr<Cascade> &cascade : cascades)
-    decide(*cascade);
   return cascades;
+}
+
+} // namespace
+
+std::vector<std::unique_ptr<Cascade>> findCascades(Block &block) {
+  Collector collector;
+  for (Operation &op : block)
+    collector.add(&op);
+  return collector.finish();
 }
 
 } // namespace tilewright::cascade

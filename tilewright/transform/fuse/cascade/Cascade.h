@@ -60,6 +60,8 @@ struct Reduction {
   Combiner combiner = Combiner::other;
   /// For a matmul: the operand whose space this is, 0 or 1. The other one is a factor of each term.
   unsigned mappedOperand = 0;
+  /// The view of that operand.
+  View view;
   /// The numbers that are reduced: one node for each operand of a reduce.
   llvm::SmallVector<const Node *, 1> maps;
 
@@ -76,7 +78,8 @@ struct Reduction {
 /// Reductions over one axis, in program order, each of which depends on another one or is depended
 /// on.
 struct Cascade {
-  explicit Cascade(const Space &space) : nodes(space) {}
+  explicit Cascade(const Space &space);
+  Cascade(const Cascade &) = delete;
   Expressions nodes;
   std::vector<Reduction> reductions;
   unsigned passes = 0;

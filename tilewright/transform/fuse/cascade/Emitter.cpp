@@ -44,7 +44,38 @@ Value Emitter::atElements(Value value) {
   return b.broadcast(value, sliceShape(), cascade.space().rowDims());
 }
 
+Value Emitter::sliceOfMatmul(stablehlo::DotGeneralOp dot, int64_t dim) {
+  stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  const auto batching = static_cast<int64_t>(numbers.getLhsBatchingDimensions().size());
+  // The result has the batching dimensions, then the free ones of lhs, then those of rhs.
+  int64_t next = batching;
+  SmallVector<Value, 2> operands(dot->getOperands());
+  for (const bool isLhs : {true, false}) {
+    Value &operand = operands[isLhs ? 0 : 1];
+    ArrayRef<int64_t> batch =
+        isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
+    ArrayRef<int64_t> summed =
+        isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
+    if (dim < batching)
+      operand = sliceOf(operand, batch[static_cast<size_t>(dim)]);
+    const auto rank = static_cast<int64_t>(shapeOf(operand).size());
+    for (int64_t own = 0; own < rank; ++own)
+      if (!llvm::is_contained(batch, own) && !llvm::is_contained(summed, own) && next++ == dim)
+        operand = sliceOf(operand, own);
+  }
+  SmallVector<int64_t, 4> shape(shapeOf(dot));
+  shape[static_cast<size_t>(dim)] = slice.size;
+  Operation *copy = b.builder.clone(*dot);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(
+      RankedTensorType::get(shape, cast<RankedTensorType>(dot.getType()).getElementType()));
+  return copy->getResult(0);
+}
+
 Value Emitter::sliceOf(Value value, int64_t dim) {
+  // A product is computed for the slice: one of all elements would be the tensor to avoid.
+  if (auto dot = value.getDefiningOp<stablehlo::DotGeneralOp>())
+    return sliceOfMatmul(dot, dim);
   if (!slice.at)
     return b.sliceAlong(value, dim, slice.start, slice.size);
   SmallVector<int64_t, 4> sizes(shapeOf(value));

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_FUSE_CASCADE_EMITTER_H
 
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/transform/fuse/cascade/Online.h"
 
 namespace tilewright::cascade {
@@ -46,6 +47,7 @@ private:
   enum class Place : uint8_t { map, exponent };
 
   bool isLive(const Node &node) const;
+  Value sliceOfMatmul(stablehlo::DotGeneralOp dot, int64_t dim);
   Value emitLeaf(const Node &node);
   Value emitOp(const Node &node, llvm::ArrayRef<Value> operands);
   Value emitIn(Place place, const Form &form, const Node &node);

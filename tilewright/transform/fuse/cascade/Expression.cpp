@@ -7,10 +7,11 @@
 #include "tilewright/transform/fuse/Classify.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 
@@ -50,13 +51,7 @@ const Node *Expressions::add(Node node, std::vector<int64_t> key) {
 /// A part of a key that is unique for an object that lives as long as the context.
 static int64_t keyOf(const void *object) { return reinterpret_cast<intptr_t>(object); }
 
-const Node *Expressions::of(Value value) {
-  Dims dims(space.shape.size());
-  std::iota(dims.begin(), dims.end(), 0);
-  return of(value, dims, 0);
-}
-
-const Node *Expressions::leaf(Value value, const Dims &dims) {
+const Node *Expressions::leaf(Value value, const View &dims) {
   Node node;
   node.kind = Node::Kind::leaf;
   node.value = value;
@@ -68,24 +63,64 @@ const Node *Expressions::leaf(Value value, const Dims &dims) {
   return add(std::move(node), std::move(key));
 }
 
+std::optional<View> viewOfReduced(Operation *op, ArrayRef<int64_t> dims, const Space &space) {
+  auto reduce = cast<stablehlo::ReduceOp>(op);
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(reduce.getInputs()[0].getType()).getShape();
+  View view(sizes.size(), -1);
+  SmallVector<int64_t, 2> axes, spaceAxes;
+  llvm::SmallBitVector isRead(static_cast<unsigned>(space.shape.size()));
+  size_t next = 0;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    const bool isReduced = llvm::is_contained(reduce.getDimensions(), static_cast<int64_t>(dim));
+    const int64_t place = isReduced ? -1 : dims[next++];
+    if (size == 1)
+      continue;
+    if (isReduced) {
+      axes.push_back(static_cast<int64_t>(dim));
+      continue;
+    }
+    if (place < 0 || space.isAxis(place))
+      return std::nullopt;
+    isRead.set(static_cast<unsigned>(place));
+    view[dim] = place;
+  }
+  for (auto [dim, size] : llvm::enumerate(space.shape)) {
+    if (size == 1)
+      continue;
+    if (space.isAxis(static_cast<int64_t>(dim)))
+      spaceAxes.push_back(static_cast<int64_t>(dim));
+    else if (!isRead[static_cast<unsigned>(dim)])
+      return std::nullopt;
+  }
+  if (axes.size() != spaceAxes.size())
+    return std::nullopt;
+  for (auto [axis, place] : llvm::zip(axes, spaceAxes)) {
+    if (sizes[static_cast<size_t>(axis)] != space.shape[static_cast<size_t>(place)])
+      return std::nullopt;
+    view[static_cast<size_t>(axis)] = place;
+  }
+  return view;
+}
+
 /// The result of a reduction of this space; null if it is not read in the order of its rows.
-const Node *Expressions::reducedNode(OpResult result, const Dims &dims) {
-  auto found = reductions.find(result.getOwner());
-  if (found == reductions.end())
+const Node *Expressions::reducedNode(OpResult result, const View &dims) {
+  if (!isa<stablehlo::ReduceOp>(result.getOwner()))
     return nullptr;
-  const SmallVector<int64_t, 4> rows = space.rowDims();
-  if (rows.size() != dims.size())
+  std::optional<View> view = viewOfReduced(result.getOwner(), dims, space);
+  std::optional<unsigned> number = view ? findReduction(result.getOwner(), *view) : std::nullopt;
+  if (!number)
     return nullptr;
-  for (auto [row, dim] : llvm::zip(rows, dims))
-    if (dim != row && space.shape[static_cast<size_t>(row)] != 1)
-      return nullptr;
   Node node;
   node.kind = Node::Kind::reduced;
+  node.op = result.getOwner();
+  node.dims = *view;
   node.element = cast<RankedTensorType>(result.getType()).getElementType();
-  node.reduction = found->second;
+  node.reduction = *number;
   node.result = result.getResultNumber();
-  node.reads = {found->second};
-  return add(std::move(node), {1, node.reduction, node.result});
+  node.reads = {*number};
+  std::vector<int64_t> key = {1, keyOf(node.op), node.result};
+  key.insert(key.end(), view->begin(), view->end());
+  return add(std::move(node), std::move(key));
 }
 
 /// The dimensions of a reshape's operand, if the reshape only adds or removes dimensions of size 1.
@@ -107,17 +142,17 @@ throughReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, ArrayRef<int64_t> d
   return result;
 }
 
-const Node *Expressions::ofOp(Operation *op, const Dims &dims, unsigned depth) {
+const Node *Expressions::ofOp(Operation *op, const View &dims, unsigned depth) {
   if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
     auto from = cast<RankedTensorType>(broadcast.getOperand().getType());
-    Dims inner;
+    View inner;
     for (auto [i, dim] : llvm::enumerate(broadcast.getBroadcastDimensions()))
       inner.push_back(
           from.getDimSize(static_cast<unsigned>(i)) == 1 ? -1 : dims[static_cast<size_t>(dim)]);
     return of(broadcast.getOperand(), inner, depth + 1);
   }
   if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-    Dims inner(dims.size());
+    View inner(dims.size());
     for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
       inner[static_cast<size_t>(dim)] = dims[i];
     return of(transpose.getOperand(), inner, depth + 1);
@@ -169,7 +204,10 @@ static std::optional<Node> constantNode(stablehlo::ConstantOp op) {
   return node;
 }
 
-const Node *Expressions::of(Value value, const Dims &dims, unsigned depth) {
+const Node *Expressions::of(Value value, View dims, unsigned depth) {
+  for (auto [dim, size] : llvm::zip(dims, cast<RankedTensorType>(value.getType()).getShape()))
+    if (size == 1)
+      dim = -1;
   // Values are read many times; without this, shared operands would be visited again on each path.
   std::vector<int64_t> key = {4, keyOf(value.getAsOpaquePointer())};
   key.insert(key.end(), dims.begin(), dims.end());
@@ -178,7 +216,7 @@ const Node *Expressions::of(Value value, const Dims &dims, unsigned depth) {
   return known[key] = find(value, dims, depth);
 }
 
-const Node *Expressions::find(Value value, const Dims &dims, unsigned depth) {
+const Node *Expressions::find(Value value, const View &dims, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!op || depth > maxDepth)
     return leaf(value, dims);

@@ -8,7 +8,9 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,6 +32,15 @@ struct Space {
   bool operator==(const Space &other) const = default;
 };
 
+/// The dimension of a space that each dimension of a tensor is; -1 for those of size 1.
+using View = llvm::SmallVector<int64_t, 4>;
+
+/// The view of the operand of a reduction, if the space reads its result, through `dims`, in the
+/// order of its rows: then the reduction is one of the space, possibly transposed or with other
+/// dimensions of size 1. Otherwise nullopt.
+std::optional<View> viewOfReduced(mlir::Operation *reduce, llvm::ArrayRef<int64_t> dims,
+                                  const Space &space);
+
 /// A number at each point of a space. Equal numbers are the same node.
 struct Node {
   enum class Kind : uint8_t {
@@ -44,14 +55,15 @@ struct Node {
   /// A constant's op and its value; the value is NaN if it is not a real number.
   mlir::Operation *op = nullptr;
   double number = 0;
-  /// A leaf's tensor, and the dimension of the space that each of its dimensions is; -1 if none.
+  /// A leaf's tensor and its view.
   mlir::Value value;
-  llvm::SmallVector<int64_t, 4> dims;
+  View dims;
   unsigned reduction = 0, result = 0;
   llvm::SmallVector<const Node *, 3> operands;
   /// Whether it varies along the axis.
   bool onAxis = false;
-  /// The reductions that it reads, ascending.
+  /// The reductions that it reads, ascending. A result of one has its op and its view in `op` and
+  /// `dims`.
   llvm::SmallVector<unsigned, 2> reads;
 
   bool isOp(llvm::StringRef name) const;
@@ -60,28 +72,28 @@ struct Node {
 /// The nodes of one space.
 class Expressions {
 public:
-  explicit Expressions(Space space) : space(std::move(space)) {}
+  /// The number of a reduction that is read with a view; nullopt if it is not one of the space.
+  using FindReduction = std::function<std::optional<unsigned>(mlir::Operation *, const View &)>;
+  Expressions(Space space, FindReduction find)
+      : space(std::move(space)), findReduction(std::move(find)) {}
 
-  /// The node of a tensor of the space's shape.
-  const Node *of(mlir::Value value);
-  /// Lets later calls of of() know a result of reduction `reduction` of this space.
-  void addReduction(mlir::Operation *op, unsigned reduction) { reductions[op] = reduction; }
+  const Node *of(mlir::Value value, const View &view) { return of(value, view, 0); }
   const Node *node(unsigned id) const { return &nodes[id]; }
+  size_t size() const { return nodes.size(); }
 
   const Space space;
 
 private:
-  using Dims = llvm::SmallVector<int64_t, 4>;
-  const Node *of(mlir::Value value, const Dims &dims, unsigned depth);
-  const Node *find(mlir::Value value, const Dims &dims, unsigned depth);
-  const Node *ofOp(mlir::Operation *op, const Dims &dims, unsigned depth);
-  const Node *leaf(mlir::Value value, const Dims &dims);
-  const Node *reducedNode(mlir::OpResult result, const Dims &dims);
+  const Node *of(mlir::Value value, View dims, unsigned depth);
+  const Node *find(mlir::Value value, const View &dims, unsigned depth);
+  const Node *ofOp(mlir::Operation *op, const View &dims, unsigned depth);
+  const Node *leaf(mlir::Value value, const View &dims);
+  const Node *reducedNode(mlir::OpResult result, const View &dims);
   const Node *add(Node node, std::vector<int64_t> key);
 
   std::deque<Node> nodes;
   std::map<std::vector<int64_t>, const Node *> known;
-  llvm::DenseMap<mlir::Operation *, unsigned> reductions;
+  FindReduction findReduction;
 };
 
 /// A node as a formula, cut off where it becomes long: "exp(x - r0)".

@@ -36,6 +36,61 @@ static ValueRange reduceLike(OpBuilder &builder, Location loc, stablehlo::Reduce
   return reduce.getResults();
 }
 
+/// The sizes of a tensor other than 1.
+static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> result;
+  for (int64_t size : sizes)
+    if (size != 1)
+      result.push_back(size);
+  return result;
+}
+
+/// A tensor whose dimensions are `from` of a space, with the order and the shape of one whose
+/// dimensions are `to`: a transpose, and dimensions of size 1.
+static Value arranged(ShapedBuilder &b, Value value, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                      ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> order, dims;
+  for (auto [dim, size] : llvm::zip(from, typeOf(value).getShape()))
+    if (size != 1)
+      order.push_back(dim);
+  SmallVector<int64_t> places;
+  for (auto [dim, size] : llvm::zip(to, shape))
+    if (size != 1)
+      places.push_back(dim);
+  for (int64_t dim : order)
+    dims.push_back(llvm::find(places, dim) - places.begin());
+  Value dense = b.reshape(value, withoutOnes(typeOf(value).getShape()));
+  return b.reshape(b.broadcast(dense, withoutOnes(shape), dims), shape);
+}
+
+/// All dimensions of a space.
+static SmallVector<int64_t> allDims(const Space &space) {
+  SmallVector<int64_t> dims(space.shape.size());
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+/// The view of a reduction's result.
+static SmallVector<int64_t> viewOfResult(const Reduction &reduction) {
+  auto reduce = cast<stablehlo::ReduceOp>(reduction.op);
+  SmallVector<int64_t> dims;
+  for (auto [dim, place] : llvm::enumerate(reduction.view))
+    if (!llvm::is_contained(reduce.getDimensions(), static_cast<int64_t>(dim)))
+      dims.push_back(place);
+  return dims;
+}
+
+/// The types of a reduction's results, for the rows of the space.
+static SmallVector<Type> rowTypes(const Reduction &reduction, const Space &space) {
+  SmallVector<int64_t> shape;
+  for (int64_t dim : space.rowDims())
+    shape.push_back(space.shape[static_cast<size_t>(dim)]);
+  SmallVector<Type> types;
+  for (Type type : reduction.op->getResultTypes())
+    types.push_back(RankedTensorType::get(shape, cast<RankedTensorType>(type).getElementType()));
+  return types;
+}
+
 std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Values &parameters) {
   const Reduction &reduction = cascade.reductions[index];
   Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::partial, slice);
@@ -44,8 +99,8 @@ std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Val
     SmallVector<Value> inputs;
     for (const Node *map : reduction.maps)
       inputs.push_back(emitter.atElements(emitter.emit(*map)));
-    ValueRange results =
-        reduceLike(builder, loc, reduce, inputs, reduce.getDimensions(), reduce.getResultTypes());
+    ValueRange results = reduceLike(builder, loc, reduce, inputs, cascade.space().axes,
+                                    rowTypes(reduction, cascade.space()));
     return {results.begin(), results.end()};
   }
   std::vector<Value> parts;
@@ -55,8 +110,8 @@ std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Val
                        ? emitter.emitMap(reduction.form, *reduction.maps[0])
                        : emitter.emitDerivative(reduction.form, order, reduction.maps[0]->element);
     if (reduce) {
-      parts.push_back(reduceLike(builder, loc, reduce, mapped, reduce.getDimensions(),
-                                 reduce.getResultTypes())[0]);
+      parts.push_back(reduceLike(builder, loc, reduce, mapped, cascade.space().axes,
+                                 rowTypes(reduction, cascade.space()))[0]);
       continue;
     }
     stablehlo::DotDimensionNumbersAttr numbers =
@@ -65,9 +120,15 @@ std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Val
     Value other = emitter.sliceOf(reduction.op->getOperand(1 - side),
                                   side == 0 ? numbers.getRhsContractingDimensions()[0]
                                             : numbers.getLhsContractingDimensions()[0]);
+    ShapedBuilder b(builder, loc);
+    SmallVector<int64_t> shape(typeOf(reduction.op->getOperand(side)).getShape());
+    shape[static_cast<size_t>(side == 0 ? numbers.getLhsContractingDimensions()[0]
+                                        : numbers.getRhsContractingDimensions()[0])] = slice.size;
     Operation *copy = builder.clone(*reduction.op);
     copy->setLoc(loc);
-    copy->setOperand(side, mapped);
+    builder.setInsertionPoint(copy);
+    copy->setOperand(side, arranged(b, mapped, allDims(cascade.space()), reduction.view, shape));
+    builder.setInsertionPointAfter(copy);
     copy->setOperand(1 - side, other);
     parts.push_back(copy->getResult(0));
   }
@@ -88,16 +149,24 @@ Value Online::spread(unsigned index, Value row, Type like) {
   const bool isLhs = reduction.mappedOperand == 0;
   ArrayRef<int64_t> batching =
       isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
-  const auto rows = static_cast<int64_t>(cascade.space().rowDims().size());
+  ArrayRef<int64_t> contracting =
+      isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
+  const auto free = static_cast<int64_t>(reduction.view.size() - batching.size()) - 1;
   // The result has the batching dimensions, then those of lhs, then those of rhs.
-  int64_t next = isLhs ? static_cast<int64_t>(batching.size())
-                       : type.getRank() - rows + static_cast<int64_t>(batching.size());
-  SmallVector<int64_t> dims;
-  for (int64_t dim : cascade.space().rowDims()) {
-    const auto *found = llvm::find(batching, dim);
-    dims.push_back(found != batching.end() ? found - batching.begin() : next++);
+  int64_t next = isLhs ? static_cast<int64_t>(batching.size()) : type.getRank() - free;
+  std::map<int64_t, int64_t> places; // in the result, of dimensions of the space
+  for (auto [dim, place] : llvm::enumerate(reduction.view)) {
+    const auto *found = llvm::find(batching, static_cast<int64_t>(dim));
+    if (found != batching.end())
+      places[place] = found - batching.begin();
+    else if (!llvm::is_contained(contracting, static_cast<int64_t>(dim)))
+      places[place] = next++;
   }
-  return b.broadcast(row, type.getShape(), dims);
+  SmallVector<int64_t> dims;
+  for (auto [dim, size] : llvm::zip(cascade.space().rowDims(), typeOf(row).getShape()))
+    if (size != 1)
+      dims.push_back(places[dim]);
+  return b.broadcast(b.reshape(row, withoutOnes(typeOf(row).getShape())), type.getShape(), dims);
 }
 
 /// The number of ways to choose `k` of `n`.
@@ -185,7 +254,7 @@ std::vector<Value> Online::combine(unsigned index, const std::vector<Value> &a,
       pairs.push_back(b.concatenate({b.reshape(left, shape), b.reshape(right, shape)}, 0));
     }
     ValueRange results = reduceLike(builder, loc, cast<stablehlo::ReduceOp>(reduction.op), pairs,
-                                    {0}, reduction.op->getResultTypes());
+                                    {0}, rowTypes(reduction, cascade.space()));
     return {results.begin(), results.end()};
   }
   std::vector<Value> results;
@@ -347,6 +416,11 @@ void computeInBlocks(const Cascade &cascade, int64_t blockSize, bool asTree) {
   Block *block = last->getBlock();
   SmallVector<Value> replaced;
   for (auto [reduction, values] : llvm::zip(cascade.reductions, results)) {
+    ShapedBuilder b(builder, last->getLoc());
+    if (!reduction.isMatmul())
+      for (auto [value, result] : llvm::zip(values, reduction.op->getResults()))
+        value = arranged(b, value, cascade.space().rowDims(), viewOfResult(reduction),
+                         typeOf(result).getShape());
     reduction.op->replaceAllUsesWith(ValueRange(values));
     llvm::append_range(replaced, reduction.op->getResults());
   }
