@@ -94,6 +94,35 @@ def check_nan_scales(pair):
     assert is_nan[0, 7].all() and is_nan.sum() == is_nan.shape[-1]
 
 
+def check_programs():
+    """Products inside of programs: as an epilogue's operand, in a loop, of one array with itself, of constants, contracting the first dimension."""
+    lhs, rhs, lhs_scales, rhs_scales = operands(PAIRS[5], (1, 130, 64, 2), seed=1)
+    x, y, sx, sy = lhs[0], rhs[0], lhs_scales[0], rhs_scales[0]
+    of = lambda values, scales: np.asarray(values, np.float64) * np.repeat(np.asarray(scales, np.float64), 16, -1)
+    single = lambda *arrays: jax.nn.scaled_matmul(*(array[None] for array in arrays))[0]
+    near = lambda result, left, right, more=0: np.testing.assert_array_less(
+        np.abs(np.asarray(result, np.float64) - (left @ right.T + more)), 66 * 2.0**-24 * (np.abs(left) @ np.abs(right).T + np.abs(more)) + 1e-30
+    )
+    bias = np.linspace(-3, 3, 64, dtype=np.float32)
+    near(jax.jit(lambda *a: single(*a[:4]) + a[4])(x, y, sx, sy, bias), of(x, sx), of(y, sy), bias)
+    relu = jax.jit(lambda *a: jnp.maximum(single(*a[:4]) * a[4], 0).astype(jnp.bfloat16))(x, y, sx, sy, np.float32(0.5))
+    np.testing.assert_allclose(np.asarray(relu, np.float64), np.maximum(of(x, sx) @ of(y, sy).T / 2, 0), rtol=2.0**-7, atol=1)
+    near(jax.jit(lambda x, sx: single(x, x, sx, sx))(x, sx), of(x, sx), of(x, sx))
+    ones = np.ones_like(y)
+    near(jax.jit(lambda x, sx, sy: single(x, jnp.asarray(ones), sx, sy))(x, sx, sy), of(x, sx), of(ones, sy))
+    near(jax.jit(lambda x, y, sx: single(x, y, sx, jnp.ones(sy.shape, E4M3)))(x, y, sx), of(x, sx), of(y, np.ones_like(sy)))
+    looped = jax.jit(lambda *a: jax.lax.fori_loop(0, 3, lambda i, sums: sums + single(*a), jnp.zeros((130, 64), jnp.float32)))
+    once = np.asarray(jax.jit(single)(x, y, sx, sy))
+    np.testing.assert_array_equal(looped(x, y, sx, sy), (once + once) + once)
+    lhs, rhs, lhs_scales, rhs_scales = operands(PAIRS[1], (1, 33, 20, 3), seed=2)
+    first = jax.lax.scaled_dot(
+        jnp.asarray(lhs[0]), jnp.asarray(rhs[0].T), lhs_scale=jnp.asarray(lhs_scales[0]), rhs_scale=jnp.asarray(rhs_scales[0].T), preferred_element_type=jnp.float32
+    )
+    wide = lambda values, scales: values.astype(np.float64) * np.repeat(scales.astype(np.float64), 32, -1)
+    left, right = wide(lhs[0], lhs_scales[0]), wide(rhs[0], rhs_scales[0])
+    assert (np.abs(np.asarray(first, np.float64) - left @ right.T) <= 98 * 2.0**-24 * (np.abs(left) @ np.abs(right).T)).all()
+
+
 def is_native(dump):
     """Whether the kernel that was compiled last gives the scales to the matrix unit. `dump` is the compiler's dump directory."""
     (lowered,) = pathlib.Path(dump).glob("*-lower.mlir")
@@ -117,4 +146,8 @@ if __name__ == "__main__":
     from tilewright import jax_plugin
 
     jax_plugin.initialize()
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    if sys.argv[1] == "programs":
+        check_programs()
+        print("programs are right on", jax.devices()[0])
+    else:
+        main(int(sys.argv[1]), int(sys.argv[2]))

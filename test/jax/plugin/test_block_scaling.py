@@ -60,6 +60,21 @@ def test_the_matrix_unit_of_sm_100a_multiplies_with_the_scales(order, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["cpu", *GPUS])
+def test_programs_around_products(target):
+    done = check_part(target, "programs", 1)
+    assert done.returncode == 0 and "programs are right on" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", ["vgpu:sm_100a", "vgpu:sm_120a"])
+def test_quantisation_gradients_and_ragged_products_on_a_gpu(target):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "gradients_of or ragged_dot or multiplies_what or along_other or narrow_result"],
+        env={**os.environ, "TILEWRIGHT_TARGET": target, "TILEWRIGHT_VGPU_CHECK": "all"}, capture_output=True, text=True, timeout=1500,
+    )
+    assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("target", ["cpu", *GPUS])
 def test_all_products(target):
     done = check_part(target, 0, 1)
     assert done.returncode == 0 and "72 products are right on" in done.stdout, done.stdout + done.stderr
@@ -113,7 +128,8 @@ def test_gradients_of_nvfp4_are_those_of_the_product_where_nothing_is_clipped():
     lhs, rhs = random.normal(size=(1, 32, 48)).astype(np.float32), random.normal(size=(1, 16, 48)).astype(np.float32)
     lhs[0, 0, 0] = 1000  # beyond the global scale times 6 times 448
     loss = lambda lhs, rhs: jax.nn.scaled_dot_general(lhs, rhs, (((2,), (2,)), ((0,), (0,))), configs=configs("nvfp4")).sum()
-    of_lhs, of_rhs = jax.jit(jax.grad(loss, (0, 1)))(lhs, rhs)
+    with jax.default_matmul_precision("highest"):  # GPUs multiply f32 as tf32 by default
+        of_lhs, of_rhs = jax.jit(jax.grad(loss, (0, 1)))(lhs, rhs)
     expected = np.broadcast_to(rhs.sum(1, keepdims=True), lhs.shape).copy()
     expected[0, 0, 0] = 0
     np.testing.assert_allclose(of_lhs, expected, rtol=1e-5, atol=1e-5)

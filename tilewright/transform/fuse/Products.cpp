@@ -45,13 +45,14 @@ bool isGather(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::GatherOp>().empty();
 }
 
-/// Wraps one op in a fusion, together with its splat constants.
+/// Wraps one op in a fusion, together with its splat constants, except those that its kernel reads
+/// from memory.
 exec::FusionOp wrap(Operation *op) {
   OpBuilder builder(op);
   llvm::SmallSetVector<Value, 4> read;
   for (OpOperand &operand : indexing::readOperands(op)) {
     Operation *source = operand.get().getDefiningOp();
-    if (!source || classify(source) != OpClass::splat)
+    if (!source || classify(source) != OpClass::splat || isa<exec::ScaledMatmulOp>(op))
       read.insert(operand.get());
   }
   SmallVector<Value> inputs(read.getArrayRef());
