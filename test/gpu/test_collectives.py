@@ -136,9 +136,8 @@ def exchanges(log):
     return by_rank
 
 
-def train(scheme, processes, devices, log=None):
+def train(scheme, processes, devices, **variables):
     """The losses, which all processes agree on."""
-    variables = {"TILEWRIGHT_VGPU_NCCL_LOG": str(log)} if log else {}
     arguments = [[]]
     if processes > 1:
         coordinator = f"127.0.0.1:{port()}"
@@ -157,7 +156,7 @@ def train(scheme, processes, devices, log=None):
 def expect_losses_of_one_device(scheme, processes, devices, tmp_path):
     """10 steps in bf16: sums over ranks have another order, and 5e-7 was measured."""
     log = tmp_path / "nccl.json"
-    ours, alone = train(scheme, processes, devices, log), train(scheme, 1, 1)
+    ours, alone = train(scheme, processes, devices, TILEWRIGHT_VGPU_NCCL_LOG=str(log)), train(scheme, 1, 1)
     apart = numpy.max(numpy.abs(ours - alone))
     print(f"{scheme} on {processes} x {devices}: loss {ours[0]:.4f} to {ours[-1]:.4f}, at most {apart:.1e} apart")
     assert ours.shape == (10,) and ours[-1] < ours[0] - 0.2
@@ -190,6 +189,13 @@ def test_survivors_of_a_killed_process_get_an_error_that_names_it(tmp_path):
 
 def test_processes_learn_as_one_device(tmp_path):
     expect_losses_of_one_device("fsdp", 4, 2, tmp_path)
+
+
+def test_jobs_learn_by_kernels_of_our_own():
+    ours, alone = train("fsdp", 4, 2, TILEWRIGHT_RUNTIME_NCCL_LIBRARY="none"), train("fsdp", 1, 1)
+    apart = numpy.max(numpy.abs(ours - alone))
+    print(f"fsdp on 4 x 2 by our own kernels: loss {ours[0]:.4f} to {ours[-1]:.4f}, at most {apart:.1e} apart")
+    assert ours.shape == (10,) and ours[-1] < ours[0] - 0.2 and apart <= 1e-3
 
 
 @pytest.mark.parametrize("scheme, processes, devices", [

@@ -211,21 +211,23 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  const bool canUseOwn = parts.compileCollective && options.processCount <= 1;
+  // With several processes, there is no choice between the two: they may be on several hosts.
+  const bool canChoose = parts.compileCollective && options.processCount <= 1;
   const bool isPriced = options.runtime.ncclLibrary == "priced";
-  if (!parts.connect && options.runtime.ncclLibrary == "none" && canUseOwn)
+  if (!parts.connect && options.runtime.ncclLibrary == "none" && parts.compileCollective)
     parts.connect =
         [api, ordinals, compile = parts.compileCollective](
-            const collective::Membership &, tilewright::KeyValueStore &,
+            const collective::Membership &membership, tilewright::KeyValueStore &store,
             collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
-      return std::unique_ptr<collective::DeviceEngine>(
-          SymmetricEngine::make(api, ordinals, access, compile, {}));
+      TILEWRIGHT_ASSIGN(auto made, SymmetricEngine::connect(membership, store, api, ordinals,
+                                                            access, compile, {}));
+      return std::unique_ptr<collective::DeviceEngine>(std::move(made));
     };
   if (!parts.connect)
     parts.connect =
         [api, ordinals, library = findNccl(isPriced ? "" : options.runtime.ncclLibrary, *api),
          timeout = options.runtime.collectiveTimeout,
-         compile = isPriced && canUseOwn ? parts.compileCollective : nullptr,
+         compile = isPriced && canChoose ? parts.compileCollective : nullptr,
          prefersOwn = parts.prefersOwn](
             const collective::Membership &membership, tilewright::KeyValueStore &store,
             collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {

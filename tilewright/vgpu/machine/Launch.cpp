@@ -157,9 +157,9 @@ private:
 /// A group of a kernel that may poll, and that has taken this many backward branches without
 /// progress, spins; or it computes so long that a helper does not matter.
 constexpr uint64_t stepsOfSpinning = uint64_t(1) << 13;
-/// The backward branches of a time slice of a group that spins. Then it yields the processor, which
-/// those that it waits for may need.
-constexpr int32_t spinQuantum = 256;
+/// After so many backward branches a group that spins yields the processor, which those that it
+/// waits for may need.
+constexpr int32_t spinQuantum = 1024;
 
 /// Runs groups of blocks one after the other and reuses their memory.
 class Executor {
@@ -308,6 +308,7 @@ private:
         warps.push_back(&warp);
     steps = 0;
     bool hasHelp = false;
+    uint64_t nextYield = 0; // in steps
     isSpinning = false;
     uint64_t progress = group.progress, finished = grid.finishedGroups;
     for (;;) {
@@ -344,11 +345,13 @@ private:
         }
       }
       isSpinning = grid.program->mayPoll && group.progress == progress && steps > stepsOfSpinning;
-      if (isSpinning)
+      if (isSpinning && steps >= nextYield) {
+        nextYield = steps + spinQuantum;
         std::this_thread::yield();
+      }
       if (group.progress != progress || steps == 0) {
         progress = group.progress;
-        steps = 0;
+        steps = nextYield = 0;
       } else if (isSpinning && !hasHelp && grid.nextCluster < grid.clusters) {
         hasHelp = true;
         helpers.add();

@@ -24,9 +24,15 @@ static constexpr size_t alignment = 16;
 
 static size_t roundUp(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+static std::string nameOfPart(const std::vector<int64_t> &engineRanks, uint8_t lane, size_t part) {
+  std::string name = concat("part ", part, " in lane ", int(lane), " of");
+  for (int64_t rank : engineRanks)
+    name += concat(" ", rank);
+  return name;
+}
+
 /// One group of a clique: its symmetric memory, and the functions of its devices.
 struct SymmetricEngine::Team {
-  std::vector<int64_t> members; // ranks of the program, in the order of the group
   std::unique_ptr<SymmetricMemory> memory;
   size_t counts = 0, staging = 0, in = 0, out = 0; // offsets; signals are at 0
 };
@@ -34,11 +40,14 @@ struct SymmetricEngine::Team {
 /// The state that the communicators of an engine share.
 struct SymmetricEngine::State {
   std::shared_ptr<const DriverApi> api;
-  std::vector<int> ordinals;
+  std::vector<int> ordinals; // by rank; negative: of another process
   collective::DeviceAccess *access = nullptr;
+  std::vector<int64_t> processOfRank;       // empty if there is no other process
+  std::unique_ptr<HandleExchange> exchange; // null if there is no other process
   CollectiveCompiler compiler;
   Options options;
 
+  std::mutex importing; // held while one thread waits for other processes
   std::mutex mutex;
   // All are guarded by mutex.
   std::map<CollectiveKernel, CollectiveImage> images;
@@ -51,8 +60,11 @@ struct SymmetricEngine::State {
     std::lock_guard lock(mutex);
     return failure ? Status(Error::collectiveAborted, *failure) : Status();
   }
-  /// The team of these engine ranks in a lane; the same for all programs.
+  bool isHere(int64_t rank) const { return ordinals[static_cast<size_t>(rank)] >= 0; }
+  /// The team of these engine ranks, of which one is here, in a lane; the same for all programs.
   Result<std::shared_ptr<Team>> teamOf(const std::vector<int64_t> &engineRanks, uint8_t lane);
+  /// Waits for the parts of other processes.
+  Status importParts(const std::vector<int64_t> &engineRanks, uint8_t lane, Deadline deadline);
   /// The kernel of a rank, whose device is current.
   Result<std::pair<CUfunction, CollectiveImage>> functionOf(const CollectiveKernel &kernel,
                                                             int64_t rank);
@@ -74,10 +86,39 @@ SymmetricEngine::State::teamOf(const std::vector<int64_t> &engineRanks, uint8_t 
       made->counts + roundUp(static_cast<size_t>(numerics::countBytesOf(ranks, options.points)));
   made->in = made->staging + static_cast<size_t>(numerics::stagingBytesOf(ranks, options.points));
   made->out = made->in + roundUp(options.windowBytes);
-  TILEWRIGHT_TRY(access->makeCurrent(engineRanks.front()));
+  TILEWRIGHT_TRY(access->makeCurrent(
+      *std::find_if(engineRanks.begin(), engineRanks.end(), [&](int64_t r) { return isHere(r); })));
   TILEWRIGHT_ASSIGN(made->memory,
                     SymmetricMemory::make(api, devices, made->out + roundUp(options.windowBytes)));
+  for (size_t i = 0; exchange && i < engineRanks.size(); ++i)
+    if (made->memory->isHere(i)) {
+      TILEWRIGHT_ASSIGN(const int descriptor, made->memory->exportPart(i));
+      exchange->offer(nameOfPart(engineRanks, lane, i), descriptor);
+    }
   return team = made;
+}
+
+Status SymmetricEngine::State::importParts(const std::vector<int64_t> &engineRanks, uint8_t lane,
+                                           Deadline deadline) {
+  if (!exchange)
+    return Status();
+  std::lock_guard one(importing);
+  std::shared_ptr<Team> team;
+  {
+    std::lock_guard lock(mutex);
+    team = teams[{engineRanks, lane}];
+  }
+  for (size_t i = 0; i < engineRanks.size(); ++i) {
+    if (team->memory->hasPart(i))
+      continue;
+    TILEWRIGHT_ASSIGN(const int descriptor,
+                      exchange->get(processOfRank[static_cast<size_t>(engineRanks[i])],
+                                    nameOfPart(engineRanks, lane, i), deadline,
+                                    [&] { return failed(); }));
+    const collective::Descriptor closed(descriptor);
+    TILEWRIGHT_TRY(team->memory->importPart(i, descriptor));
+  }
+  return Status();
 }
 
 Result<std::pair<CUfunction, CollectiveImage>>
@@ -464,17 +505,43 @@ std::unique_ptr<SymmetricEngine> SymmetricEngine::make(std::shared_ptr<const Dri
   return std::unique_ptr<SymmetricEngine>(new SymmetricEngine(std::move(state)));
 }
 
+Result<std::unique_ptr<SymmetricEngine>>
+SymmetricEngine::connect(const collective::Membership &membership, tilewright::KeyValueStore &store,
+                         std::shared_ptr<const DriverApi> api, const std::vector<int> &ordinals,
+                         collective::DeviceAccess &access, CollectiveCompiler compiler,
+                         const Options &options) {
+  if (membership.processes().size() <= 1)
+    return make(std::move(api), ordinals, access, std::move(compiler), options);
+  std::vector<int> byRank(membership.processOfRank.size(), -1);
+  const std::vector<int64_t> own = membership.ranksOf(membership.process);
+  if (own.size() != ordinals.size())
+    return Status(Code::invalidArgument, concat("process ", membership.process, " has ", own.size(),
+                                                " ranks and ", ordinals.size(), " devices"));
+  for (size_t i = 0; i < own.size(); ++i)
+    byRank[static_cast<size_t>(own[i])] = ordinals[i];
+  std::unique_ptr<SymmetricEngine> made =
+      make(std::move(api), byRank, access, std::move(compiler), options);
+  made->state->processOfRank = membership.processOfRank;
+  TILEWRIGHT_ASSIGN(made->state->exchange, HandleExchange::open(membership, store));
+  return made;
+}
+
 bool SymmetricEngine::canReduce(ReductionKind operation, ElementType element) const {
   return collective::combineFor(operation, element) != nullptr;
 }
 
 Result<std::vector<std::unique_ptr<collective::DeviceCommunicator>>>
 SymmetricEngine::prepare(const std::vector<int64_t> &members, std::span<const DeviceClique> cliques,
-                         Deadline) {
+                         Deadline deadline) {
   TILEWRIGHT_TRY(state->failed());
   const auto ranks = static_cast<int64_t>(members.size());
   std::vector<std::unique_ptr<collective::DeviceCommunicator>> result;
+  // All parts are offered before the first one is waited for, since processes come to the groups in
+  // different orders.
+  std::vector<std::pair<std::vector<int64_t>, uint8_t>> teams;
   for (int64_t rank = 0; rank < ranks; ++rank) {
+    if (!state->isHere(members[static_cast<size_t>(rank)]))
+      continue;
     std::vector<Seat> seats;
     for (const DeviceClique &clique : cliques) {
       Call call;
@@ -498,6 +565,7 @@ SymmetricEngine::prepare(const std::vector<int64_t> &members, std::span<const De
           for (int64_t member : *group)
             engineRanks.push_back(members[static_cast<size_t>(member)]);
           TILEWRIGHT_ASSIGN(seat.team, state->teamOf(engineRanks, clique.lane));
+          teams.emplace_back(std::move(engineRanks), clique.lane);
         }
       }
       seats.push_back(std::move(seat));
@@ -505,6 +573,8 @@ SymmetricEngine::prepare(const std::vector<int64_t> &members, std::span<const De
     result.push_back(std::make_unique<Communicator>(state, rank, members[static_cast<size_t>(rank)],
                                                     ranks, std::move(seats)));
   }
+  for (const auto &[engineRanks, lane] : teams)
+    TILEWRIGHT_TRY(state->importParts(engineRanks, lane, deadline));
   return result;
 }
 
@@ -534,7 +604,8 @@ void SymmetricEngine::revoke(const std::string &why) {
   for (const auto &[key, team] : state->teams) {
     const auto ranks = static_cast<int64_t>(team->memory->ranks());
     for (size_t rank = 0; rank < team->memory->ranks(); ++rank) {
-      if (!state->access->makeCurrent(key.first[rank]).isOk())
+      // Kernels wait for words of their own part; other processes end their own waits.
+      if (!team->memory->isHere(rank) || !state->access->makeCurrent(key.first[rank]).isOk())
         continue;
       CUstream stream = nullptr;
       if (state->api->cuStreamCreate(&stream, /*non-blocking*/ 1) != CUDA_SUCCESS)
@@ -554,7 +625,7 @@ Result<std::unique_ptr<collective::DeviceEngine>>
 SymmetricEngine::shrink(const std::vector<int64_t> &, uint64_t, tilewright::KeyValueStore &,
                         Deadline) {
   return Status(Code::unimplemented,
-                "the engine of one process has no other ranks to go on with; restart the process");
+                "our own kernels do not go on without a rank; connect a new engine");
 }
 
 } // namespace tilewright::runtime::cuda

@@ -1,9 +1,10 @@
-// SymmetricEngine: collectives of the GPUs of one process by kernels of our own.
+// SymmetricEngine: collectives of the GPUs of one host by kernels of our own.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICENGINE_H
 #define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICENGINE_H
 
 #include "tilewright/collective/DeviceCommunicator.h"
 #include "tilewright/numerics/CollectiveKernel.h"
+#include "tilewright/runtime/cuda/symmetric/HandleExchange.h"
 #include "tilewright/runtime/cuda/symmetric/SymmetricMemory.h"
 
 #include <functional>
@@ -44,6 +45,13 @@ public:
                                                collective::DeviceAccess &access,
                                                CollectiveCompiler compiler, const Options &options);
 
+  /// The same for a job of several processes of this host; `ordinals` are the devices of this
+  /// process's ranks, in ascending order. `store` must outlive the engine.
+  static Result<std::unique_ptr<SymmetricEngine>>
+  connect(const collective::Membership &membership, tilewright::KeyValueStore &store,
+          std::shared_ptr<const DriverApi> api, const std::vector<int> &ordinals,
+          collective::DeviceAccess &access, CollectiveCompiler compiler, const Options &options);
+
   std::string name() const override { return "symmetric"; }
   std::string version() const override { return "1"; }
   bool canReduce(collective::ReductionKind operation,
@@ -55,7 +63,7 @@ public:
   void free(int64_t rank, std::byte *data) override;
   /// Ends the waits of all kernels, so that streams go on; their results are not valid.
   void revoke(const std::string &why) override;
-  ///  - unimplemented: a process that lost a device cannot go on with the others yet.
+  ///  - unimplemented: the processes that remain connect a new engine.
   Result<std::unique_ptr<collective::DeviceEngine>> shrink(const std::vector<int64_t> &without,
                                                            uint64_t epoch,
                                                            tilewright::KeyValueStore &store,

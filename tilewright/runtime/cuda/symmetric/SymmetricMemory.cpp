@@ -26,6 +26,8 @@ Result<bool> SymmetricMemory::canMulticast() const {
     return false;
   for (int ordinal : ordinals) {
     int isSupported = 0;
+    if (ordinal < 0)
+      return false;
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuDeviceGetAttribute, &isSupported,
                                    CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, ordinal));
     if (!isSupported)
@@ -38,6 +40,8 @@ Status SymmetricMemory::create(size_t wanted) {
   TILEWRIGHT_ASSIGN(const bool hasMulticast, canMulticast());
   size_t granularity = 1;
   for (int ordinal : ordinals) {
+    if (ordinal < 0)
+      continue;
     const CUmemAllocationProp properties = propertiesOf(ordinal);
     size_t own = 0;
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuMemGetAllocationGranularity, &own, &properties,
@@ -56,6 +60,8 @@ Status SymmetricMemory::create(size_t wanted) {
   size = (std::max<size_t>(wanted, 1) + granularity - 1) / granularity * granularity;
   parts.resize(ordinals.size());
   for (size_t rank = 0; rank < parts.size(); ++rank) {
+    if (!isHere(rank))
+      continue;
     const CUmemAllocationProp properties = propertiesOf(ordinals[rank]);
     TILEWRIGHT_TRY(
         TILEWRIGHT_CUDA(*api, cuMemCreate, &parts[rank].memory, size, &properties, 0ULL));
@@ -77,7 +83,23 @@ Status SymmetricMemory::createMulticast() {
   return map(everywhere);
 }
 
-/// Maps the range's memory at a new address that all devices can access.
+Result<int> SymmetricMemory::exportPart(size_t rank) const {
+  int descriptor = -1;
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuMemExportToShareableHandle, &descriptor,
+                                 parts[rank].memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 0ULL));
+  return descriptor;
+}
+
+Status SymmetricMemory::importPart(size_t rank, int descriptor) {
+  Range &part = parts[rank];
+  TILEWRIGHT_TRY(TILEWRIGHT_CUDA(*api, cuMemImportFromShareableHandle, &part.memory,
+                                 reinterpret_cast<void *>(static_cast<intptr_t>(descriptor)),
+                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  return map(part);
+}
+
+/// Maps the range's memory at a new address that all devices of this process can access.
 Status SymmetricMemory::map(Range &range) {
   TILEWRIGHT_TRY(
       TILEWRIGHT_CUDA(*api, cuMemAddressReserve, &range.address, size, size_t(0), 0ULL, 0ULL));
@@ -86,7 +108,9 @@ Status SymmetricMemory::map(Range &range) {
   range.isMapped = true;
   std::vector<CUmemAccessDesc> access;
   for (int ordinal : ordinals)
-    access.push_back({{CU_MEM_LOCATION_TYPE_DEVICE, ordinal}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+    if (ordinal >= 0)
+      access.push_back(
+          {{CU_MEM_LOCATION_TYPE_DEVICE, ordinal}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
   return TILEWRIGHT_CUDA(*api, cuMemSetAccess, range.address, size, access.data(), access.size());
 }
 

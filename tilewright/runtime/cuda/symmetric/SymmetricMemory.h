@@ -1,4 +1,4 @@
-// SymmetricMemory: memory of several devices of this process that all of them can access.
+// SymmetricMemory: memory of several devices that all of them can access.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICMEMORY_H
 #define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICMEMORY_H
 
@@ -14,19 +14,28 @@ namespace tilewright::runtime::cuda {
 /// reaches all parts or 0, and the address of each rank's part.
 using WindowArgument = std::vector<uint64_t>;
 
-/// One part on each device, all of the same size. If all devices support it, an address that
-/// reaches all parts at once (multicast) by the interconnect's own instructions. Parts are zero at
-/// first.
+/// One part on each device, all of the same size. If all devices are of this process and support
+/// it, an address that reaches all parts at once (multicast) by the interconnect's own
+/// instructions. Parts are zero at first.
 class SymmetricMemory {
 public:
-  /// `ordinals` are the driver's devices, in the order of ranks.
+  /// `ordinals` are the driver's devices, in the order of ranks; negative for a device of another
+  /// process, whose part must be imported.
   ///  - cudaCall (E5122)
   static Result<std::unique_ptr<SymmetricMemory>> make(std::shared_ptr<const DriverApi> api,
                                                        std::span<const int> ordinals, size_t bytes);
   /// No kernel may access the memory any more.
   ~SymmetricMemory();
 
+  /// A file descriptor of a part of this process, which the caller closes.
+  Result<int> exportPart(size_t rank) const;
+  /// Maps the part of another process. Does not close the descriptor.
+  Status importPart(size_t rank, int descriptor);
+
   size_t ranks() const { return ordinals.size(); }
+  bool isHere(size_t rank) const { return ordinals[rank] >= 0; }
+  /// Whether it is on a device of this process, or imported.
+  bool hasPart(size_t rank) const { return parts[rank].isMapped; }
   /// At least the requested size.
   size_t bytes() const { return size; }
   CUdeviceptr part(size_t rank) const { return parts[rank].address; }

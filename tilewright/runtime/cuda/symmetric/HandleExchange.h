@@ -1,0 +1,51 @@
+// HandleExchange: file descriptors that the processes of a host give each other.
+#ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_HANDLEEXCHANGE_H
+#define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_HANDLEEXCHANGE_H
+
+#include "tilewright/collective/Connecting.h"
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::runtime::cuda {
+
+/// A thread answers other processes, which ask for a descriptor by its name. So processes may offer
+/// and get in any order. Thread-safe.
+class HandleExchange {
+public:
+  /// Publishes an address under `<job>/symmetric/<epoch>/<process>`.
+  static Result<std::unique_ptr<HandleExchange>> open(const collective::Membership &membership,
+                                                      tilewright::KeyValueStore &store);
+  ~HandleExchange();
+
+  /// Takes the descriptor and keeps it open as long as this object.
+  void offer(const std::string &name, int descriptor);
+  /// Waits until the process offers it; the caller closes it.
+  ///  - ranksNotConnected (E6032): it did not do so before the deadline, or cannot be reached.
+  ///  - unimplemented: the process is on another host.
+  ///  - what `check` returns, which is called again and again
+  Result<int> get(int64_t process, const std::string &name, Deadline deadline,
+                  const std::function<Status()> &check);
+
+private:
+  HandleExchange(const collective::Membership &membership, tilewright::KeyValueStore &store)
+      : membership(membership), store(store) {}
+  Status listen();
+  void serve();
+  void answer(int socket);
+  Result<std::string> addressOf(int64_t process, Deadline deadline,
+                                const std::function<Status()> &check);
+
+  const collective::Membership membership;
+  tilewright::KeyValueStore &store;
+  collective::Descriptor listener, wake; // an event of `wake` ends the thread
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<collective::Descriptor>> offered; // guarded by mutex
+  std::thread thread;
+};
+
+} // namespace tilewright::runtime::cuda
+
+#endif // TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_HANDLEEXCHANGE_H
