@@ -28,8 +28,15 @@ void completeBarrier(Block &block, unsigned number) {
       if (fragment.wait == Wait::barrier && fragment.object == number) {
         fragment.wait = Wait::none;
         if (observer)
-          observer->synchronise({warp, fragment.pc - 1, fragment.mask, SyncKind::barrierLeave,
-                                 Order::acquireRelease, Scope::cta, number, expected, generation});
+          observer->synchronise({.warp = warp,
+                                 .op = fragment.pc - 1,
+                                 .mask = fragment.mask,
+                                 .kind = SyncKind::barrierLeave,
+                                 .order = Order::acquireRelease,
+                                 .scope = Scope::cta,
+                                 .object = number,
+                                 .count = expected,
+                                 .phase = generation});
       }
   ++block.group->progress;
 }
@@ -55,8 +62,15 @@ bool arriveAtBarrier(Warp &warp, const Op *op, uint32_t number, uint32_t threads
     return false;
   }
   if (Observer *observer = block.group->grid->observer)
-    observer->synchronise({warp, op, mask, SyncKind::barrierArrive, Order::acquireRelease,
-                           Scope::cta, number, threads, barrier.generation});
+    observer->synchronise({.warp = warp,
+                           .op = op,
+                           .mask = mask,
+                           .kind = SyncKind::barrierArrive,
+                           .order = Order::acquireRelease,
+                           .scope = Scope::cta,
+                           .object = number,
+                           .count = threads,
+                           .phase = barrier.generation});
   barrier.lanes.resize(block.warps.size());
   barrier.expected = threads;
   barrier.votes += static_cast<uint32_t>(std::popcount(votes & mask));
