@@ -142,7 +142,8 @@ int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n) {
 }
 
 int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n) {
-  return 2 * n + scaleColumns(gemm, m, n) <= machine.limits.tensorColumns ? 2 : 1;
+  const bool fits = 2 * n + scaleColumns(gemm, m, n) <= machine.limits.tensorColumns;
+  return fits || gemm.scaleBytes == 0 ? 2 : 1;
 }
 
 Machine withWarpProducts(Machine machine) {

@@ -93,7 +93,8 @@ int64_t scaledRows(int64_t rows);
 /// columns) are four columns of 32 lanes.
 int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n);
 
-/// The accumulators of `n` columns that fit in tensor memory beside the scales: two, or one.
+/// The accumulators of `n` columns: two, or one if scales leave no columns of tensor memory for a
+/// second one.
 int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n);
 
 /// The roles of a plan whose accumulator is in tensor memory, by their index.

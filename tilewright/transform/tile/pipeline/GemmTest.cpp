@@ -161,6 +161,27 @@ TEST(Gemm, ResultsAreStagedWhereThatHidesTheirStores) {
   EXPECT_FALSE(costOf(300, 256, true).staged);
 }
 
+/// Scales are in the slots, and take columns of tensor memory, beside which only one accumulator of
+/// 256 columns fits, but two of 128.
+TEST(Gemm, ScalesTakeColumnsOfTensorMemory) {
+  Machine machine = machineWithRoles();
+  machine.matrixUnit = MatrixUnit::tcgen05;
+  machine.limits.tensorColumns = 512;
+  machine.products["f8"] = 8192;
+  std::string reason;
+  Gemm gemm{4096, 4096, 4096, 1, "f8", 8, 8, 32};
+  gemm.scaleBytes = 16;
+  std::optional<GemmChoice> wide = costOfTile(gemm, machine, {128, 256, 128}, reason);
+  ASSERT_TRUE(wide) << reason;
+  EXPECT_EQ(wide->accumulators, 1);
+  EXPECT_EQ(scaleColumns(gemm, 128, 256), 48);
+  EXPECT_EQ(gemmProblem(gemm, machine, *wide).buffers[1].size, 256 * (128 + 16));
+  std::optional<GemmChoice> narrow = costOfTile(gemm, machine, {128, 96, 128}, reason);
+  ASSERT_TRUE(narrow) << reason;
+  EXPECT_EQ(narrow->accumulators, 2);
+  EXPECT_EQ(gemmProblem(gemm, machine, *narrow).buffers[1].size, 96 * 128 + 128 * 16);
+}
+
 /// The accumulator passes from the role that multiplies to the epilogue, in two slots, and the unit
 /// frees the operands' slots itself.
 TEST(Gemm, AccumulatorsInTensorMemoryAreAChannel) {
