@@ -115,7 +115,11 @@ std::string shortName(const Line &line) {
                            "fence",
                            "membar",
                            "bar.warp.sync",
-                           "tensormap.cp_fenceproxy"})
+                           "tensormap.cp_fenceproxy",
+                           "tcgen05.commit",
+                           "tcgen05.wait::ld",
+                           "tcgen05.wait::st",
+                           "tcgen05.dealloc"})
     if (line.opcode.starts_with(name))
       return name;
   for (const char *name : {"sync", "arrive", "red"})
@@ -241,7 +245,9 @@ void mutationsOf(const Line &line, const KernelFacts &facts,
   } else if (name == "bar.warp.sync" || name == "wgmma.fence" || name == "wgmma.commit_group" ||
              name == "cp.async.commit_group" || name == "cp.async.bulk.commit_group" ||
              name == "fence.mbarrier_init" || name == "cp.async.mbarrier.arrive" ||
-             name == "fence.proxy.tensormap") {
+             name == "fence.proxy.tensormap" || name == "tcgen05.commit" ||
+             name == "tcgen05.wait::ld" || name == "tcgen05.wait::st" ||
+             name == "tcgen05.dealloc") {
     remove();
   } else if (name == "membar") {
     remove();

@@ -151,5 +151,5 @@ def main(folder, chosen):
 
 if __name__ == "__main__":
     target = triton.runtime.driver.active.get_current_target()
-    CHIP = "sm_90a" if target.arch == 90 else f"sm_{target.arch}"
+    CHIP = f"sm_{target.arch}" + ("a" if target.arch >= 90 else "")
     main(pathlib.Path(sys.argv[1]), sys.argv[2:])

@@ -32,6 +32,16 @@ PROGRAMS = {
         "gluon_cluster_reduction", "gluon_multicast",
     ],
     "sm_80": ["matmul_f16", "attention_forward", "gluon_async_copy"],
+    # Of products in tensor memory, which have many instructions, only some mutants.
+    "sm_100a": [
+        "matmul_f16", "matmul_bf16", "matmul_f16_big_tile", "matmul_f16_transposed", "matmul_int8", "matmul_e4m3",
+        "matmul_e5m2", "matmul_tf32", "matmul_persistent", "matmul_split_k", "matmul_two_blocks_in_a_cluster",
+        "matmul_scaled_mxf8", "matmul_scaled_mxf4", "matmul_scaled_nvf4", "matmul_scaled_mxf8_by_mxf4",
+        "matmul_scaled_described_mxf8", "matmul_scaled_described_mxf4", "matmul_scaled_described_nvf4",
+        "matmul_scaled_described_mxf8_by_mxf4", "attention_forward", "attention_causal", "attention_by_descriptor",
+        "attention_warp_specialized", "descriptor_host_f16", "descriptor_persistent", "descriptor_warp_specialized",
+        "dot_chain",
+    ],
 }  # fmt: skip
 
 
@@ -69,7 +79,9 @@ def emptied(name):
 # the last fence.mbarrier_init, a count of mbarrier.init, a wgmma.fence. 10 is a guess until a whole run has completed.
 # Of our own kernels, additions in a histogram that are split into a relaxed load and a relaxed store are left over, unless an
 # order interrupts a block right there.
-EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "cutlass": (200, 10), "compiled sm_90a": (600, 4), "compiled sm_80": (170, 0)}
+# Of Triton's kernels for sm_100a 26 are left over, 10 of them in attention_warp_specialized: most are barriers and waits for which no
+# rule shows whether they are harmful.
+EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "sm_100a": (600, 26), "cutlass": (200, 10), "compiled sm_90a": (600, 4), "compiled sm_80": (170, 0)}
 
 
 def record(chip, name, programs):
@@ -106,7 +118,7 @@ def test_compiled(chip):
 
 @pytest.mark.parametrize("chip", list(PROGRAMS))
 def test_triton(chip):
-    mutate(record(chip, chip, PROGRAMS[chip]), *EXPECTED[chip])
+    mutate(record(chip, chip, PROGRAMS[chip]), *EXPECTED[chip], every=4 if chip == "sm_100a" else 1)
 
 
 @pytest.mark.skipif(not test_cutlass.NVCC or not test_cutlass.CUTLASS, reason="nvcc or the headers of CUTLASS are absent")

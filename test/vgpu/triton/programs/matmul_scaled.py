@@ -10,6 +10,7 @@ from .matmul import SUMMED_F32
 
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
 DEPTH = 256
+DEEP = 768  # more tiles than stages, so that each buffer is used again
 
 
 @triton.jit
@@ -30,21 +31,21 @@ def scaled_kernel(
     tl.store(c + r[:, None] * N + s[None, :], acc)
 
 
-def factor(kind, rows):
+def factor(kind, rows, depth=DEPTH):
     """Elements as the kernel reads them, their values, and how many a byte has."""
     if kind == "e2m1":
-        codes = integers(0, 16, rows, DEPTH, dtype=np.uint8)
+        codes = integers(0, 16, rows, depth, dtype=np.uint8)
         return array(codes[:, 0::2] | codes[:, 1::2] << 4), E2M1[codes], 2
-    values = normal(rows, DEPTH, dtype=float8_e4m3 if kind == "e4m3" else float8_e5m2)
+    values = normal(rows, depth, dtype=float8_e4m3 if kind == "e4m3" else float8_e5m2)
     return array(values.view(np.uint8)), values.astype(np.float64), 1
 
 
-def scales(rows, block):
+def scales(rows, block, depth=DEPTH):
     """Powers of two for each 32 elements, e4m3 for each 16."""
     if block == 32:
-        codes = integers(120, 134, rows, DEPTH // block, dtype=np.uint8)
+        codes = integers(120, 134, rows, depth // block, dtype=np.uint8)
         return codes, 2.0 ** (codes.astype(np.float64) - 127)
-    codes = uniform(rows, DEPTH // block, low=0.5, high=4.0, dtype=float8_e4m3)
+    codes = uniform(rows, depth // block, low=0.5, high=4.0, dtype=float8_e4m3)
     return codes, codes.astype(np.float64)
 
 
@@ -95,9 +96,9 @@ def described_kernel(
 
 def described(a_kind, b_kind, block, tile, stages=2, **options):
     bm, bn, bk = tile
-    m, n = 256, 256
-    (a, a_values, a_packed), (b, b_values, b_packed) = factor(a_kind, m), factor(b_kind, n)
-    (a_codes, a_factors), (b_codes, b_factors) = scales(m, block), scales(n, block)
+    m, n, depth = 256, 256, DEEP
+    (a, a_values, a_packed), (b, b_values, b_packed) = factor(a_kind, m, depth), factor(b_kind, n, depth)
+    (a_codes, a_factors), (b_codes, b_factors) = scales(m, block, depth), scales(n, block, depth)
     out = empty((m, n))
 
     def ordered(codes):
@@ -115,7 +116,7 @@ def described(a_kind, b_kind, block, tile, stages=2, **options):
     described_kernel[(m // bm, n // bn)](
         TensorDescriptor.from_tensor(typed(a, a_kind), [bm, bk // a_packed]), scale_descriptor(a_codes, bm),
         TensorDescriptor.from_tensor(typed(b, b_kind), [bn, bk // b_packed]), scale_descriptor(b_codes, bn),
-        TensorDescriptor.from_tensor(out, [bm, bn]), DEPTH // bk, A=a_kind, B=b_kind, A_PACKED=a_packed, B_PACKED=b_packed,
+        TensorDescriptor.from_tensor(out, [bm, bn]), depth // bk, A=a_kind, B=b_kind, A_PACKED=a_packed, B_PACKED=b_packed,
         BM=bm, BN=bn, BK=bk, BLOCK=block, STAGES=stages, **options,
     )  # fmt: skip
     return out, (a_values * np.repeat(a_factors, block, 1)) @ (b_values * np.repeat(b_factors, block, 1)).T
@@ -128,7 +129,7 @@ DESCRIBED = {
 }  # fmt: skip
 for name, case in DESCRIBED.items():
     program(
-        within(1e-6, 0.5, because=SUMMED_F32 % ("scaled elements up to 2^15", DEPTH)),
+        within(1e-6, 0.5, because=SUMMED_F32 % ("scaled elements up to 2^15", DEEP)),
         # Wide tiles take more shared memory than a block of sm_120 has.
         needs=BLACKWELL, below=120 if "wide" in name else 1000, name=f"matmul_scaled_described_{name}",
     )(lambda case=case: described(*case))  # fmt: skip
