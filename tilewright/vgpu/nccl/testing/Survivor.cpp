@@ -134,6 +134,7 @@ public:
     in = device.upload<float>({}, trial.count);
     out = device.upload<float>({}, trial.count);
     moved = device.upload<float>({}, trial.count);
+    own.rounds = 0;
     for (int number = 0; number < rounds; ++number) {
       TILEWRIGHT_TRY(round(number, halves, pairs));
       if (view.epoch > 0 && own.resumed == 0)
@@ -145,6 +146,7 @@ public:
 
 private:
   bool isVictim() const { return view.epoch == 0 && rank == trial.victim; }
+  bool isSignalled() const { return trial.blow == Blow::kill || trial.blow == Blow::stop; }
   /// Different for every rank, round and element, and exact in f32.
   static float valueOf(int64_t process, int number, size_t i) {
     return static_cast<float>(process * 1000 + number * 10 + static_cast<int64_t>(i % 7));
@@ -154,6 +156,10 @@ private:
                const std::vector<std::vector<int64_t>> &pairs) {
     if (isVictim() && number == trial.round)
       TILEWRIGHT_TRY(strike());
+    // On an idle machine all rounds may take less time than the signal: then some ranks would end
+    // and leave, and others would wait for them.
+    if (isVictim() && number == rounds - 1 && isSignalled())
+      pause();
     std::vector<float> values(trial.count);
     for (size_t i = 0; i < trial.count; ++i)
       values[i] = valueOf(rank, number, i);
