@@ -61,14 +61,6 @@ public:
   std::vector<CUstream> streams;
 };
 
-Result<CollectiveImage> compile(const numerics::CollectiveKernel &kernel) {
-  TILEWRIGHT_ASSIGN(nvptx::GpuCode code, nvptx::compileCollective(kernel));
-  const nvptx::KernelInfo &info = code.kernels.front();
-  return CollectiveImage{code.ptx, info.symbol, static_cast<unsigned>(info.grid[0]),
-                         static_cast<unsigned>(info.threads),
-                         static_cast<unsigned>(info.sharedBytes)};
-}
-
 /// A host's view of a rank on a device: copies operands there and results back.
 class OnDevice final : public collective::Communicator {
 public:
@@ -131,7 +123,7 @@ protected:
     return *made;
   }
   static std::unique_ptr<SymmetricEngine> engine(const SymmetricEngine::Options &options) {
-    return SymmetricEngine::make(gpus().api, {0, 1, 2, 3}, gpus(), compile, options);
+    return SymmetricEngine::make(gpus().api, {0, 1, 2, 3}, gpus(), nvptx::compileImage, options);
   }
 
   /// Runs all cases on all ranks, one after the other.

@@ -25,14 +25,8 @@ Result<CollectiveImage> compile(const numerics::CollectiveKernel &kernel) {
   std::lock_guard lock(mutex);
   auto found = known.find(kernel);
   if (found == known.end()) {
-    TILEWRIGHT_ASSIGN(nvptx::GpuCode code, nvptx::compileCollective(kernel));
-    const nvptx::KernelInfo &info = code.kernels.front();
-    found = known
-                .emplace(kernel,
-                         CollectiveImage{code.ptx, info.symbol, static_cast<unsigned>(info.grid[0]),
-                                         static_cast<unsigned>(info.threads),
-                                         static_cast<unsigned>(info.sharedBytes)})
-                .first;
+    TILEWRIGHT_ASSIGN(CollectiveImage image, nvptx::compileImage(kernel));
+    found = known.emplace(kernel, std::move(image)).first;
   }
   return found->second;
 }

@@ -27,14 +27,6 @@ using collective::test::Report;
 using numerics::ElementType;
 using ::testing::HasSubstr;
 
-Result<CollectiveImage> compile(const numerics::CollectiveKernel &kernel) {
-  TILEWRIGHT_ASSIGN(nvptx::GpuCode code, nvptx::compileCollective(kernel));
-  const nvptx::KernelInfo &info = code.kernels.front();
-  return CollectiveImage{code.ptx, info.symbol, static_cast<unsigned>(info.grid[0]),
-                         static_cast<unsigned>(info.threads),
-                         static_cast<unsigned>(info.sharedBytes)};
-}
-
 /// One process of a job in which each process has the same number of ranks.
 class Process {
 public:
@@ -52,8 +44,8 @@ public:
     SymmetricEngine::Options options;
     options.windowBytes = size_t(256) << 10;
     options.points = 2;
-    TILEWRIGHT_ASSIGN(auto engine,
-                      SymmetricEngine::connect(job, store, api, ordinals, gpus, &compile, options));
+    TILEWRIGHT_ASSIGN(auto engine, SymmetricEngine::connect(job, store, api, ordinals, gpus,
+                                                            &nvptx::compileImage, options));
     ranks = std::make_unique<DeviceRanks>(std::move(engine), gpus, timeout);
     return Status();
   }

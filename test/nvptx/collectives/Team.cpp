@@ -65,6 +65,14 @@ Result<GpuCode> compileCollective(const CollectiveKernel &wanted) {
       [&](mlir::ModuleOp module) { return tile::buildCollective(module, wanted).takeStatus(); });
 }
 
+Result<runtime::cuda::CollectiveImage> compileImage(const CollectiveKernel &wanted) {
+  TILEWRIGHT_ASSIGN(GpuCode code, compileCollective(wanted));
+  const KernelInfo &info = code.kernels.front();
+  return runtime::cuda::CollectiveImage{code.ptx, info.symbol, static_cast<unsigned>(info.grid[0]),
+                                        static_cast<unsigned>(info.threads),
+                                        static_cast<unsigned>(info.sharedBytes)};
+}
+
 Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather,
                              const CodegenOptions &options) {
   return compileBuilt(

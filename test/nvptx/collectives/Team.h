@@ -3,6 +3,7 @@
 #define TEST_NVPTX_COLLECTIVES_TEAM_H
 
 #include "tilewright/collective/conformance/Reference.h"
+#include "tilewright/runtime/cuda/symmetric/SymmetricEngine.h"
 #include "tilewright/runtime/cuda/symmetric/SymmetricMemory.h"
 #include "tilewright/target/nvptx/GenerateCode.h"
 #include "tilewright/transform/tile/collectives/BuildFused.h"
@@ -18,6 +19,8 @@ namespace tilewright::nvptx {
 
 /// Compile kernels for sm_90a. Thread-safe.
 Result<GpuCode> compileCollective(const tile::CollectiveKernel &wanted);
+/// The same as an engine asks for it.
+Result<runtime::cuda::CollectiveImage> compileImage(const tile::CollectiveKernel &wanted);
 Result<GpuCode> compileFused(const tile::FusedProduct &wanted, bool isGather,
                              const CodegenOptions &options = {});
 /// Of a `tile.kernel` in MLIR.

@@ -211,7 +211,7 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  // With several processes, there is no choice between the two: they may be on several hosts.
+  // Several processes may be on several hosts, which our own kernels cannot reach.
   const bool canChoose = parts.compileCollective && options.processCount <= 1;
   const bool isPriced = options.runtime.ncclLibrary == "priced";
   if (!parts.connect && options.runtime.ncclLibrary == "none" && parts.compileCollective)

@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -13,8 +14,6 @@ namespace tilewright::communicate {
 namespace {
 using Codec = DeviceReduction::Codec;
 using Kind = DeviceReduction::Operation;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Value convert(OpBuilder &builder, Location loc, Value value, Type element) {
   if (typeOf(value).getElementType() == element)

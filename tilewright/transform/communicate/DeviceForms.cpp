@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/ranks/RankGroups.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 #include "tilewright/transform/communicate/DeviceElements.h"
 #include "tilewright/transform/communicate/Passes.h"
@@ -21,8 +22,6 @@ namespace {
 
 /// The largest group whose values are combined by a chain of ops, one for each member.
 constexpr int64_t longestChain = 64;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   if (typeOf(value).getShape() == shape)

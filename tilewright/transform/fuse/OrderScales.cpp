@@ -1,4 +1,5 @@
 // fuse-order-scales: scaled products as the matrix unit of a chip with tensor memory reads them.
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/ScaledProducts.h"
 
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
@@ -39,8 +40,6 @@ bool hasScaledUnit(Operation *op) {
 namespace {
 
 using Dims = SmallVector<int64_t>;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 int64_t product(ArrayRef<int64_t> sizes) {
   int64_t all = 1;

@@ -3,6 +3,7 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Classify.h"
 #include "tilewright/transform/fuse/PackedRows.h"
 #include "tilewright/transform/fuse/Packing.h"
@@ -20,7 +21,6 @@ namespace tilewright::fuse {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 
 /// Whether a kernel can compute the bytes of a fusion's results instead of their elements: every

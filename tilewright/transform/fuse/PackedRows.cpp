@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Packing.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -9,8 +10,6 @@
 using namespace mlir;
 
 namespace tilewright::fuse {
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 std::optional<RankedTensorType> rowsOf(RankedTensorType array, int64_t leading) {
   if (!isNarrow(array) || leading < 0 || leading > array.getRank())

@@ -4,6 +4,7 @@
 #include "tilewright/dialect/indexing/SplatTable.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Classify.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -18,8 +19,6 @@ namespace tilewright::fuse {
 #include "tilewright/transform/fuse/Passes.h.inc"
 
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// One sort, and how its fusion is built.
 class SortFusion {

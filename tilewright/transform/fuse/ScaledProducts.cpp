@@ -1,6 +1,7 @@
 // fuse-scaled-products, fuse-expand-scaled-products: products of dequantised operands as
 // exec.scaled_dot, and back.
 #include "tilewright/transform/fuse/ScaledProducts.h"
+#include "tilewright/transform/TypeOf.h"
 
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
@@ -20,7 +21,6 @@ namespace {
 
 using Dims = SmallVector<int64_t>;
 
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 FloatType floatOf(Value value) { return dyn_cast<FloatType>(typeOf(value).getElementType()); }
 
 /// A side of a product: elements, and their scales if they have any.

@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -91,8 +92,6 @@ std::optional<Request> requestOf(stablehlo::DotGeneralOp dot) {
   return Request{BFloat16Type::get(dot.getContext()),
                  precision == stablehlo::Precision::HIGH ? 3 : 6, precision};
 }
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Whether a dot_general multiplies f32, or types that f32 holds, and sums in f32.
 bool computesSingle(stablehlo::DotGeneralOp dot) {

@@ -1,4 +1,5 @@
 // Bundles of code objects, as `clang -x hip` writes them: a header, and one entry for each chip.
+#include "tilewright/support/BytesAt.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/CodeObject.h"
 #include "tilewright/vgpu/decompress/Decompress.h"
@@ -39,11 +40,10 @@ static Result<std::vector<Entry>> readEntries(Bytes bytes) {
     return Status(Error::vgpuBinary, concat("damaged bundle: ", what, ", at byte ", offset));
   };
   auto number = [&](uint64_t &value) {
-    if (bytes.size() - offset < sizeof(value))
-      return false;
-    std::memcpy(&value, bytes.data() + offset, sizeof(value));
-    offset += sizeof(value);
-    return true;
+    const auto found = valueAt<uint64_t>(bytes, offset);
+    value = found.value_or(0);
+    offset += found ? sizeof(value) : 0;
+    return found.has_value();
   };
   uint64_t count = 0;
   if (!number(count))
@@ -56,9 +56,10 @@ static Result<std::vector<Entry>> readEntries(Bytes bytes) {
       return damaged(concat("entry ", i, " of ", count, " is outside the file"));
     const std::string_view name(reinterpret_cast<const char *>(bytes.data()) + offset, nameBytes);
     offset += nameBytes;
-    if (codeAt > bytes.size() || codeBytes > bytes.size() - codeAt)
+    const auto code = bytesAt(bytes, codeAt, codeBytes);
+    if (!code)
       return damaged(concat("the code of entry ", i, " is outside the file"));
-    entries.push_back({name, bytes.subspan(codeAt, codeBytes)});
+    entries.push_back({name, *code});
   }
   return entries;
 }

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/amdgcn/CodeObject.h"
 
+#include "tilewright/support/BytesAt.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/MessagePack.h"
 
@@ -14,21 +15,6 @@ using Bytes = std::span<const std::byte>;
 
 static Status damaged(std::string_view what) {
   return Status(Error::vgpuBinary, concat("damaged code object: ", what));
-}
-
-/// The value of type `T` at `offset`; nullopt if it goes beyond the end of `bytes`.
-template <typename T> static std::optional<T> at(Bytes bytes, uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
-    return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
-static std::optional<Bytes> part(Bytes bytes, uint64_t offset, uint64_t size) {
-  if (offset > bytes.size() || size > bytes.size() - offset)
-    return std::nullopt;
-  return bytes.subspan(offset, size);
 }
 
 /// The string at `offset` of a string table; empty if it is outside or does not end.
@@ -50,7 +36,7 @@ const Kernel *CodeObject::find(std::string_view kernel) const {
 // -- ELF
 
 static Result<Chip> readHeader(Bytes bytes, Elf64_Ehdr &header) {
-  const auto read = at<Elf64_Ehdr>(bytes, 0);
+  const auto read = valueAt<Elf64_Ehdr>(bytes, 0);
   if (!read || std::memcmp(read->e_ident, ELFMAG, SELFMAG) != 0)
     return Status(Error::vgpuBinary, "not a code object: the bytes are neither an ELF file nor a "
                                      "bundle of clang; pass what hipModuleLoad would get");
@@ -79,19 +65,20 @@ static Status readSections(Bytes bytes, const Elf64_Ehdr &header, CodeObject &ob
   if (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr))
     return damaged(concat("section headers of ", header.e_shentsize, " bytes"));
   for (unsigned i = 0; i < header.e_shnum; ++i) {
-    const auto section = at<Elf64_Shdr>(bytes, header.e_shoff + uint64_t(i) * sizeof(Elf64_Shdr));
+    const auto section =
+        valueAt<Elf64_Shdr>(bytes, header.e_shoff + uint64_t(i) * sizeof(Elf64_Shdr));
     if (!section)
       return damaged(concat("the header of section ", i, " is outside the file"));
     headers.push_back(*section);
   }
   const bool hasNames = header.e_shstrndx < headers.size();
-  const auto names = hasNames ? part(bytes, headers[header.e_shstrndx].sh_offset,
-                                     headers[header.e_shstrndx].sh_size)
+  const auto names = hasNames ? bytesAt(bytes, headers[header.e_shstrndx].sh_offset,
+                                        headers[header.e_shstrndx].sh_size)
                               : std::nullopt;
   for (const Elf64_Shdr &section : headers) {
     const bool hasBytes = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
-    const auto content =
-        hasBytes ? part(bytes, section.sh_offset, section.sh_size) : std::optional<Bytes>(Bytes());
+    const auto content = hasBytes ? bytesAt(bytes, section.sh_offset, section.sh_size)
+                                  : std::optional<Bytes>(Bytes());
     if (!content)
       return damaged(concat("section ", object.sections.size(), " is outside the file"));
     object.sections.push_back({.name = names ? stringAt(*names, section.sh_name) : "",
@@ -108,8 +95,10 @@ static Status readSegments(Bytes bytes, const Elf64_Ehdr &header, CodeObject &ob
   if (header.e_phnum != 0 && header.e_phentsize != sizeof(Elf64_Phdr))
     return damaged(concat("program headers of ", header.e_phentsize, " bytes"));
   for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const auto segment = at<Elf64_Phdr>(bytes, header.e_phoff + uint64_t(i) * sizeof(Elf64_Phdr));
-    const auto content = segment ? part(bytes, segment->p_offset, segment->p_filesz) : std::nullopt;
+    const auto segment =
+        valueAt<Elf64_Phdr>(bytes, header.e_phoff + uint64_t(i) * sizeof(Elf64_Phdr));
+    const auto content =
+        segment ? bytesAt(bytes, segment->p_offset, segment->p_filesz) : std::nullopt;
     if (!content)
       return damaged(concat("segment ", i, " is outside the file"));
     if (segment->p_type == PT_NOTE)
@@ -142,7 +131,7 @@ static Status readSymbols(const std::vector<Elf64_Shdr> &headers, CodeObject &ob
     const Bytes table = object.sections[i].bytes, names = object.sections[headers[i].sh_link].bytes;
     for (size_t offset = 0; offset + sizeof(Elf64_Sym) <= table.size();
          offset += sizeof(Elf64_Sym)) {
-      const Elf64_Sym symbol = *at<Elf64_Sym>(table, offset);
+      const Elf64_Sym symbol = *valueAt<Elf64_Sym>(table, offset);
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
       if (symbol.st_name == 0 || type == STT_SECTION || type == STT_FILE)
         continue;
@@ -171,15 +160,15 @@ static Result<KernelDescriptor> readDescriptor(Bytes bytes, std::string_view nam
     return damaged(concat("the descriptor of kernel '", name, "' has ", bytes.size(),
                           " bytes, expected ", descriptorBytes));
   KernelDescriptor descriptor;
-  descriptor.ldsBytes = *at<uint32_t>(bytes, 0);
-  descriptor.scratchBytesPerLane = *at<uint32_t>(bytes, 4);
-  descriptor.kernelArgumentBytes = *at<uint32_t>(bytes, 8);
-  descriptor.entryOffset = *at<int64_t>(bytes, 16);
-  descriptor.rsrc3 = *at<uint32_t>(bytes, 44);
-  descriptor.rsrc1 = *at<uint32_t>(bytes, 48);
-  descriptor.rsrc2 = *at<uint32_t>(bytes, 52);
-  descriptor.properties = *at<uint16_t>(bytes, 56);
-  descriptor.preload = *at<uint16_t>(bytes, 58);
+  descriptor.ldsBytes = *valueAt<uint32_t>(bytes, 0);
+  descriptor.scratchBytesPerLane = *valueAt<uint32_t>(bytes, 4);
+  descriptor.kernelArgumentBytes = *valueAt<uint32_t>(bytes, 8);
+  descriptor.entryOffset = *valueAt<int64_t>(bytes, 16);
+  descriptor.rsrc3 = *valueAt<uint32_t>(bytes, 44);
+  descriptor.rsrc1 = *valueAt<uint32_t>(bytes, 48);
+  descriptor.rsrc2 = *valueAt<uint32_t>(bytes, 52);
+  descriptor.properties = *valueAt<uint16_t>(bytes, 56);
+  descriptor.preload = *valueAt<uint16_t>(bytes, 58);
   return descriptor;
 }
 
@@ -191,7 +180,7 @@ static Status readKernels(CodeObject &object) {
     const std::string_view name = symbol.name.substr(0, symbol.name.size() - 3);
     const auto bytes = symbol.address < section.address
                            ? std::nullopt
-                           : part(section.bytes, symbol.address - section.address, 64);
+                           : bytesAt(section.bytes, symbol.address - section.address, 64);
     if (!bytes)
       return damaged(concat("the descriptor of kernel '", name, "' is outside its section"));
     TILEWRIGHT_ASSIGN(const KernelDescriptor descriptor, readDescriptor(*bytes, name));
@@ -244,11 +233,11 @@ static Status readMetadata(Bytes document, CodeObject &object) {
 static Status readNotes(Bytes notes, CodeObject &object) {
   constexpr uint32_t metadataType = 32; // NT_AMDGPU_METADATA
   for (uint64_t offset = 0; notes.size() - offset >= sizeof(Elf64_Nhdr);) {
-    const Elf64_Nhdr note = *at<Elf64_Nhdr>(notes, offset);
+    const Elf64_Nhdr note = *valueAt<Elf64_Nhdr>(notes, offset);
     const uint64_t nameAt = offset + sizeof(Elf64_Nhdr);
     const uint64_t contentAt = nameAt + (uint64_t(note.n_namesz) + 3) / 4 * 4;
-    const auto name = part(notes, nameAt, note.n_namesz),
-               content = part(notes, contentAt, note.n_descsz);
+    const auto name = bytesAt(notes, nameAt, note.n_namesz),
+               content = bytesAt(notes, contentAt, note.n_descsz);
     if (!name || !content)
       return damaged("a note goes beyond the end of its segment");
     if (note.n_type == metadataType && stringAt(*name, 0) == "AMDGPU")

@@ -209,8 +209,8 @@ void decodeVop3(DecodeState &state) {
 
 // -- VOP3P
 
-/// The registers of a source of an f8f6f4 MFMA, whose format is `format`; 0 if there is no such
-/// format. FP8 and BF8 take 8, FP6 and BF6 take 6, FP4 takes 4.
+/// The registers of a source of an f8f6f4 MFMA, whose format is `format`; 0 for other
+/// formats. FP8 and BF8 take 8, FP6 and BF6 take 6, FP4 takes 4.
 static unsigned registersOfFormat(unsigned format) {
   return format <= 1 ? 8 : format <= 3 ? 6 : format == 4 ? 4 : 0;
 }

@@ -66,7 +66,7 @@ Result<std::string> unpackZstd(std::span<const std::byte> packed, size_t bytes) 
   }();
   if (!decompress)
     return damaged(
-        "the code is compressed with Zstandard and there is no libzstd.so.1; install it, or "
+        "the code is compressed with Zstandard, which needs libzstd.so.1; install it, or "
         "compile without compression (nvcc --compress-mode=none, clang "
         "--no-offload-compress)");
   std::string out(bytes, '\0');

@@ -42,8 +42,8 @@ struct SymmetricEngine::State {
   std::shared_ptr<const DriverApi> api;
   std::vector<int> ordinals; // by rank; negative: of another process
   collective::DeviceAccess *access = nullptr;
-  std::vector<int64_t> processOfRank;       // empty if there is no other process
-  std::unique_ptr<HandleExchange> exchange; // null if there is no other process
+  std::vector<int64_t> processOfRank;       // empty in a job of one process
+  std::unique_ptr<HandleExchange> exchange; // null in a job of one process
   CollectiveCompiler compiler;
   Options options;
 

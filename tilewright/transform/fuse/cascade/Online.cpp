@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/transform/SortBlock.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Classify.h"
 #include "tilewright/transform/fuse/EraseDead.h"
 #include "tilewright/transform/fuse/cascade/Emitter.h"
@@ -17,8 +18,6 @@ using namespace mlir;
 using tilewright::stablehlo::ShapedBuilder;
 
 namespace tilewright::cascade {
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Online::Online(OpBuilder &builder, Location loc, const Cascade &cascade, unsigned pass,
                Values known)

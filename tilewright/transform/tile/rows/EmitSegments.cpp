@@ -8,6 +8,7 @@
 #include "tilewright/dialect/indexing/SplatTable.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/tile/RowKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,7 +71,6 @@ private:
   void writeRows(RowKernel &kernel, const Chunk &chunk, Value table);
   void writeEnds(RowKernel &kernel, const Chunk &chunk, const Updates &from, Value at);
 
-  RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
   Type elementOf(Value value) { return typeOf(value).getElementType(); }
 
   exec::FusionOp fusion;

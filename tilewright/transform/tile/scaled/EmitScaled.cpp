@@ -3,6 +3,7 @@
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/TypeOf.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,8 +16,6 @@ using namespace mlir;
 namespace tilewright::tile {
 
 using Shape = SmallVector<int64_t>;
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 bool hasScaledProduct(exec::FusionOp fusion) {
   return !fusion.getBody().front().getOps<exec::ScaledMatmulOp>().empty();

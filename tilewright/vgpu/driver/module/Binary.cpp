@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/driver/module/Binary.h"
 
+#include "tilewright/support/BytesAt.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/decompress/Decompress.h"
 
@@ -14,19 +15,6 @@ using machine::Chip;
 using Bytes = std::span<const std::byte>;
 
 static Status damaged(std::string message) { return Status(Error::vgpuBinary, std::move(message)); }
-
-/// The value of type `T` at `offset`; nullopt if it goes beyond the end of `bytes`.
-template <typename T> static std::optional<T> at(Bytes bytes, uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
-    return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(T));
-  return value;
-}
-
-static bool isInside(Bytes bytes, uint64_t offset, uint64_t size) {
-  return offset <= bytes.size() && size <= bytes.size() - offset;
-}
 
 // The wrapper that nvcc puts around a pointer to a fat binary.
 static constexpr uint32_t wrapperMagic = 0x466243b1;
@@ -106,17 +94,17 @@ static Result<std::string> contentOf(const FatbinEntry &entry, Bytes payload) {
 
 /// Reads the fat binary at the beginning of `bytes` and returns its size.
 static Result<uint64_t> readFatbin(Bytes bytes, const Chip &chip, Found &found) {
-  const auto header = at<FatbinHeader>(bytes, 0);
+  const auto header = valueAt<FatbinHeader>(bytes, 0);
   if (!header || header->magic != fatbinMagic || header->headerBytes < sizeof(FatbinHeader) ||
-      !isInside(bytes, header->headerBytes, header->bytes))
+      !bytesAt(bytes, header->headerBytes, header->bytes))
     return damaged(concat("the header of a fat binary of ", bytes.size(), " bytes is invalid"));
   const uint64_t size = header->headerBytes + header->bytes;
   bytes = bytes.first(size);
   for (uint64_t offset = header->headerBytes; offset < size;) {
-    const auto entry = at<FatbinEntry>(bytes, offset);
+    const auto entry = valueAt<FatbinEntry>(bytes, offset);
     if (!entry || entry->headerBytes < sizeof(FatbinEntry) ||
-        !isInside(bytes, offset, entry->headerBytes) ||
-        !isInside(bytes, offset + entry->headerBytes, entry->bytes))
+        !bytesAt(bytes, offset, entry->headerBytes) ||
+        !bytesAt(bytes, offset + entry->headerBytes, entry->bytes))
       return damaged(concat("the entry at byte ", offset,
                             " extends past the end of the fat binary of ", size, " bytes"));
     const Bytes payload = bytes.subspan(offset + entry->headerBytes, entry->bytes);
@@ -143,31 +131,32 @@ static Result<uint64_t> readFatbin(Bytes bytes, const Chip &chip, Found &found) 
 
 /// Reads the section of an object file or a program that holds fat binaries, one after the other.
 static Status readElf(Bytes bytes, const Chip &chip, Found &found) {
-  const auto header = at<Elf64_Ehdr>(bytes, 0);
+  const auto header = valueAt<Elf64_Ehdr>(bytes, 0);
   if (!header || header->e_ident[EI_CLASS] != ELFCLASS64)
     return damaged("the ELF file is not a 64-bit file, or is truncated in its header");
   constexpr uint16_t cudaMachine = 190;
   if (header->e_machine == cudaMachine)
     found.other.emplace_back("machine code (a cubin)");
-  const auto names =
-      at<Elf64_Shdr>(bytes, header->e_shoff + uint64_t(header->e_shstrndx) * sizeof(Elf64_Shdr));
+  const auto names = valueAt<Elf64_Shdr>(bytes, header->e_shoff + uint64_t(header->e_shstrndx) *
+                                                                      sizeof(Elf64_Shdr));
   for (uint16_t i = 0; i < header->e_shnum; ++i) {
-    const auto section = at<Elf64_Shdr>(bytes, header->e_shoff + uint64_t(i) * sizeof(Elf64_Shdr));
+    const auto section =
+        valueAt<Elf64_Shdr>(bytes, header->e_shoff + uint64_t(i) * sizeof(Elf64_Shdr));
     if (!section || !names)
       return damaged("the sections of the ELF file go beyond its end");
     constexpr char wanted[] = ".nv_fatbin";
     char name[sizeof(wanted)] = {};
     const uint64_t nameOffset = names->sh_offset + section->sh_name;
-    if (!isInside(bytes, nameOffset, sizeof(name)))
+    if (!bytesAt(bytes, nameOffset, sizeof(name)))
       continue;
     std::memcpy(name, bytes.data() + nameOffset, sizeof(name));
     if (std::memcmp(name, wanted, sizeof(wanted)) != 0 || section->sh_type == SHT_NOBITS)
       continue;
-    if (!isInside(bytes, section->sh_offset, section->sh_size))
+    if (!bytesAt(bytes, section->sh_offset, section->sh_size))
       return damaged("the section .nv_fatbin goes beyond the end of the file");
     Bytes rest = bytes.subspan(section->sh_offset, section->sh_size);
     while (!rest.empty()) {
-      if (at<uint32_t>(rest, 0).value_or(0) != fatbinMagic) {
+      if (valueAt<uint32_t>(rest, 0).value_or(0) != fatbinMagic) {
         rest = rest.subspan(std::min<size_t>(8, rest.size())); // padding between two fat binaries
         continue;
       }
@@ -197,7 +186,7 @@ static bool isText(Bytes image) {
 
 Result<std::string> ptxOf(Bytes image, const Chip &chip) {
   Found found;
-  if (at<uint32_t>(image, 0).value_or(0) == fatbinMagic) {
+  if (valueAt<uint32_t>(image, 0).value_or(0) == fatbinMagic) {
     TILEWRIGHT_ASSIGN([[maybe_unused]] const uint64_t size, readFatbin(image, chip, found));
   } else if (isElf(image)) {
     TILEWRIGHT_TRY(readElf(image, chip, found));

@@ -205,6 +205,18 @@ constexpr int64_t upperDescriptor = (1024 >> 4) | 1 << 14 | int64_t(2) << 29;
 
 } // namespace
 
+Value Tcgen05Lowering::descriptor(Value low, int64_t upper) {
+  return b.bitOr(b.zext(low, b.i64Type), b.i64(upper << 32));
+}
+
+Tcgen05Lowering::Accumulator Tcgen05Lowering::accumulator(sm::MmaOp mma) {
+  Value into = b.sharedPointer(kernel.buffers[mma.getInto()].address, tensorSpace);
+  Value accumulates = b.truth(true);
+  if (mma.getZero())
+    accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
+  return {into, accumulates};
+}
+
 void Tcgen05Lowering::mma(sm::MmaOp mma) {
   if (mma.getLhsScale())
     return scaledMma(mma);
@@ -242,9 +254,9 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
     return kernel.refuse(
         mma, concat("has an accumulator that tcgen05 does not support: ", layout.str()));
 
-  const int64_t descriptor = kind->sum << 4 | kind->left << 7 | kind->right << 10 |
-                             int64_t(!a->kInner) << 15 | int64_t(!c->kInner) << 16 |
-                             columns >> 3 << 17 | rows >> 4 << 24;
+  const int64_t types = kind->sum << 4 | kind->left << 7 | kind->right << 10 |
+                        int64_t(!a->kInner) << 15 | int64_t(!c->kInner) << 16 | columns >> 3 << 17 |
+                        rows >> 4 << 24;
   // An address in shared memory has 18 bits, so its upper 14 need no mask.
   auto start = [&](Value buffer, const wgmma::OperandWalk &walk) {
     Value low = b.lshr(kernel.buffers[buffer].address, b.i32(4));
@@ -252,16 +264,13 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   };
   Value left = start(mma.getLhs(), *a), right = start(mma.getRhs(), *c);
   auto whole = [&](Value low, int64_t steps) {
-    return b.bitOr(b.zext(b.add(low, b.i32(steps)), b.i64Type), b.i64(upperDescriptor << 32));
+    return descriptor(b.add(low, b.i32(steps)), upperDescriptor);
   };
-  Value into = b.sharedPointer(kernel.buffers[mma.getInto()].address, tensorSpace);
-  Value accumulates = b.truth(true);
-  if (mma.getZero())
-    accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
+  auto [into, accumulates] = accumulator(mma);
   for (int64_t step = 0; step < depth / kind->depth; ++step)
     b.make<NVVM::Tcgen05MMAOp>(kind->kind, groupOf(kernel), NVVM::Tcgen05MMACollectorOp::DISCARD,
                                /*aShift=*/false, into, whole(left, a->step * step),
-                               whole(right, c->step * step), b.i32(descriptor),
+                               whole(right, c->step * step), b.i32(types),
                                step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
                                /*disableOutputLane=*/Value());
 }
@@ -283,10 +292,10 @@ void Tcgen05Lowering::copyScales(Value buffer, int64_t rowGroups, Value first) {
     for (int64_t k = 0; k < alongK; ++k) {
       Value start = b.add(low, b.i32((row * alongK + k) * groupBytes / 16));
       Value to = b.add(first, b.i32((k * rowGroups + row) * groupColumns));
-      b.make<NVVM::Tcgen05CpOp>(
-          NVVM::Tcgen05CpShape::SHAPE_32x128b, groupOf(kernel), NVVM::Tcgen05CpMulticast::WARPX4,
-          NVVM::Tcgen05CpSrcFormatAttr(), b.sharedPointer(to, tensorSpace),
-          b.bitOr(b.zext(start, b.i64Type), b.i64(upperScaleDescriptor << 32)));
+      b.make<NVVM::Tcgen05CpOp>(NVVM::Tcgen05CpShape::SHAPE_32x128b, groupOf(kernel),
+                                NVVM::Tcgen05CpMulticast::WARPX4, NVVM::Tcgen05CpSrcFormatAttr(),
+                                b.sharedPointer(to, tensorSpace),
+                                descriptor(start, upperScaleDescriptor));
     }
 }
 
@@ -308,10 +317,8 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
   std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
   const int64_t rowGroups = int64_t(divideCeil(uint64_t(columns), 128));
   const int64_t alongK = kind->groups(block);
-  auto bytes = [](sm::BufferType buffer) {
-    return buffer.getElementType().getIntOrFloatBitWidth();
-  };
-  if (!a || !c || !a->kInner || !c->kInner || bytes(lhs) != 8 || bytes(rhs) != 8 ||
+  auto bits = [](sm::BufferType buffer) { return buffer.getElementType().getIntOrFloatBitWidth(); };
+  if (!a || !c || !a->kInner || !c->kInner || bits(lhs) != 8 || bits(rhs) != 8 ||
       lhs.getLayout().getValue().cover(1) != lineBytes ||
       rhs.getLayout().getValue().cover(0) != lineBytes ||
       scaleGroups(mma.getLhsScale()) != alongK ||
@@ -336,12 +343,9 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
   Value left = b.lshr(kernel.buffers[mma.getLhs()].address, b.i32(4)),
         right = b.lshr(kernel.buffers[mma.getRhs()].address, b.i32(4));
   auto whole = [&](Value low, int64_t steps) {
-    return b.bitOr(b.zext(b.add(low, b.i32(steps)), b.i64Type), b.i64(upperDescriptor << 32));
+    return descriptor(b.add(low, b.i32(steps)), upperDescriptor);
   };
-  Value into = b.sharedPointer(kernel.buffers[mma.getInto()].address, tensorSpace);
-  Value accumulates = b.truth(true);
-  if (mma.getZero())
-    accumulates = b.equal(kernel.scalars.lookup(mma.getZero()).value, b.truth(false));
+  auto [into, accumulates] = accumulator(mma);
   // An instruction takes 1, 2 or 4 scales of a row, which are consecutive bytes of a column. The
   // descriptor has the number of the first.
   const int64_t perStep = kind->depth() / block;

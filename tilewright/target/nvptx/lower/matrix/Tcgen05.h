@@ -43,6 +43,13 @@ public:
   void fenceBeforeSync();
 
 private:
+  /// A matrix descriptor: `low`, an i32, has the address.
+  Value descriptor(Value low, int64_t upper);
+  struct Accumulator {
+    Value into;        // a pointer
+    Value accumulates; // whether the first instruction adds to it
+  };
+  Accumulator accumulator(sm::MmaOp mma);
   /// Multiplies with scales, which it first copies to tensor memory.
   void scaledMma(sm::MmaOp mma);
   /// Copies the scales of `rowGroups` groups of 128 rows to tensor memory, to the address `first`.
