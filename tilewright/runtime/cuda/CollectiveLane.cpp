@@ -42,7 +42,7 @@ CollectiveLane::~CollectiveLane() {
 }
 
 Status CollectiveLane::create() {
-  // No limit of work in flight: the programs that start collectives have one.
+  // The queue needs no limit, because the programs that start collectives have one.
   TILEWRIGHT_TRY(queue.create(concat("collectives ", device.ordinal()), SIZE_MAX, true));
   if (!device.api().cuStreamWriteValue32)
     return Status();
@@ -54,8 +54,8 @@ Status CollectiveLane::create() {
   return Status();
 }
 
-/// Lets the device write when it begins the collective, so that a collective that waits for other
-/// ranks can be told from one that waits for a program of this device.
+/// The device writes a word when it begins the collective, which tells a collective that waits for
+/// other ranks from one that waits for a program of this device.
 Status CollectiveLane::announce(uint32_t number) {
   return begun ? TILEWRIGHT_CUDA(device, cuStreamWriteValue32, queue.stream(),
                                  reinterpret_cast<CUdeviceptr>(begun), number, 0u)

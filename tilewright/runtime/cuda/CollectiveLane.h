@@ -33,7 +33,7 @@ public:
                         std::function<void(bool isWell)> ended);
   /// Programs submitted from now on run after the collective.
   Status finish(CUevent ended);
-  /// Returns an event of start() for which finish() is not called.
+  /// Gives back an event of start() for which finish() is not called.
   void drop(CUevent ended) { queue.release(ended); }
 
   /// Waits until no collective is under way.

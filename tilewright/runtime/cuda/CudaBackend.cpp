@@ -12,7 +12,7 @@
 namespace tilewright::runtime::cuda {
 namespace {
 
-/// The functions of our devices that an engine of collectives needs, by its ranks.
+/// The functions of our devices that a collective engine needs, indexed by rank.
 class Access final : public collective::DeviceAccess {
 public:
   Access(std::span<const std::shared_ptr<CudaDevice>> gpus, std::span<const int64_t> ranks) {
@@ -172,7 +172,7 @@ std::string targetFor(std::string_view target, const Client &client) {
   return std::string(target);
 }
 
-/// Loads the engine before the processes meet: a process that fails later would keep the others
+/// Loads the engine before the processes connect: a process that failed later would keep the others
 /// waiting.
 static Status checkEngine(const CudaParts &parts, int processes) {
   tilewright::MemoryKeyValueStore store;

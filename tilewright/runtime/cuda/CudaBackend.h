@@ -40,7 +40,7 @@ Result<DriverOptions> driverOptionsOf(std::string_view target);
 /// chips from Hopper on have.
 std::string targetFor(std::string_view target, const Client &client);
 
-/// Parts of the runtime that a client of GPUs is made with.
+/// Parts of the runtime from which a GPU client is built.
 struct CudaParts {
   /// Finds the handlers of custom calls when a program is loaded; without it, a program with custom
   /// calls cannot be loaded.
@@ -49,8 +49,8 @@ struct CudaParts {
   std::function<Result<std::unique_ptr<collective::DeviceEngine>>(
       const collective::Membership &, tilewright::KeyValueStore &, collective::DeviceAccess &)>
       connect = nullptr;
-  /// Compiles kernels of collectives, with which the GPUs of one process compute together: all of
-  /// them if `runtime.nccl-library` is "none", those of `prefersOwn` if it is "priced".
+  /// Compiles collective kernels, which let the GPUs of a host compute collectives themselves: all
+  /// collectives if `runtime.nccl-library` is "none", those of `prefersOwn` if it is "priced".
   CollectiveCompiler compileCollective = nullptr;
   CollectiveChoice prefersOwn = nullptr;
 };

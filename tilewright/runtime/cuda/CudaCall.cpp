@@ -136,8 +136,9 @@ Status CudaCall::callOnHost(CudaRun &run) const {
       TILEWRIGHT_TRY(TILEWRIGHT_CUDA(gpu, cuMemcpyAsync, addressOf(operands[i]),
                                      addressOnDevice(slice), static_cast<size_t>(slice.bytes),
                                      stream));
-  // Also without operands: effects happen after everything before them, and the uploads of an
-  // earlier call from the same staging memory must have ended before this one writes its results.
+  // Waits even if there are no operands: effects happen after everything before them, and an
+  // earlier call's uploads from the same staging memory must have ended before this call writes its
+  // results.
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream));
   TILEWRIGHT_TRY(call(run, operands, results, nullptr));
   for (size_t i = 0; i < results.size(); ++i)

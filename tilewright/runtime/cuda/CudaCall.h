@@ -12,16 +12,16 @@
 
 namespace tilewright::runtime::cuda {
 
-/// The state of one run. A handler may start another run of the same program, so nothing of this is
-/// kept in the program.
+/// The state of one run. It is not kept in the program, because a handler may start another run of
+/// the same program.
 class CudaRun final : public DeviceQueue {
 public:
   CudaRun(CudaDevice &gpu, const ProgramRun &run) : gpu(gpu), run(run) {}
 
   void *stream() const override { return gpu.programs().stream(); }
   Result<std::byte *> allocate(size_t bytes) override;
-  /// Pinned host memory for the operands and results of one call. Earlier calls may still be using
-  /// the same memory on the device, in order with what is queued next.
+  /// Pinned host memory for the operands and results of one call. The device may still use it for
+  /// an earlier call, in stream order.
   Result<std::byte *> staging(size_t bytes);
   /// Keeps the memory that the run has allocated until the event completes.
   void keepUntil(const Event &done);

@@ -75,7 +75,7 @@ Result<std::vector<int64_t>> CudaCollective::beginRagged(CudaRun &run) const {
                                    static_cast<size_t>(operand.slice.bytes), stream));
   }
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(run.gpu, cuStreamSynchronize, stream));
-  // The offsets come from a collective, which ends without a result if it was revoked.
+  // The offsets come from a collective. If it was revoked, it ended without a result.
   TILEWRIGHT_TRY(run.run.ranks->check());
   return raggedLists(lists, listTypes);
 }

@@ -127,8 +127,8 @@ int64_t CudaDevice::freeBytes() {
   return static_cast<int64_t>(free);
 }
 
-/// Fails if the device has no memory because it is lost, or because a kernel has just failed, which
-/// every call reports from then on.
+/// Fails if the device is lost, or if a kernel has just failed: every later call reports that
+/// failure.
 static Status whyNoMemory(CudaDevice &device) {
   TILEWRIGHT_TRY(device.isUsable());
   const ContextScope scope(device);

@@ -53,9 +53,9 @@ public:
   CudaQueue &uploads() { return queues[1]; }
   CudaQueue &downloads() { return queues[2]; }
   CudaQueue &peers() { return queues[3]; }
-  /// The stream of collectives, which createCollectives() must have made.
+  /// The stream of collectives. Requires a previous call of createCollectives().
   CollectiveLane &collectives() { return *lane; }
-  /// Makes the stream of collectives, if that has not been done.
+  /// Makes the stream of collectives, unless it exists.
   Status createCollectives();
   /// The collective that the device executes now.
   std::optional<CollectiveUnderWay> collectiveUnderWay();

@@ -96,7 +96,8 @@ Status CudaModule::loadImage(const Executable &executable) {
       return device.check(result, "cuModuleLoadDataEx");
     why = concat("the binary (", device.api().describe(result), ") and the PTX (");
   }
-  // There is one object if there are kernels (artifact/Check.h). Up to the terminating zero:
+  // There is one object if there are kernels (artifact/Check.h). The code is the bytes before the
+  // terminating zero.
   const std::string text = textOf(executable.objects.front());
   const CUresult result =
       device.api().cuModuleLoadDataEx(&module, text.c_str(), 2, options, values);

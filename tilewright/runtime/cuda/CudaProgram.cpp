@@ -24,7 +24,7 @@ std::string describe(const artifact::Step &step) {
                                : concat("'", step.name, "' (", step.location, ")");
 }
 
-/// The library kernel that GPUs have: the number of the rank. Null if this is another one.
+/// The number of the rank, the only library kernel that GPUs have. Null for any other one.
 const artifact::RankIdCall *rankIdOf(const Executable &executable,
                                      const artifact::LibraryStep &step) {
   return std::get_if<artifact::RankIdCall>(&executable.libraries[step.library].call);
@@ -110,7 +110,7 @@ public:
     if (status.isOk())
       status = std::move(done).takeStatus();
     if (!collectives.isEmpty()) {
-      // Collectives that were submitted wait for ranks that may never join.
+      // Collectives that were submitted may wait for ranks that never join.
       run.ranks->fail(status);
       for (const auto &[id, ended] : state.started)
         gpu.collectives().drop(ended);
@@ -143,8 +143,8 @@ private:
     const artifact::BranchStep *branch = nullptr;
   };
 
-  /// Loads what the loops and branches of the program need to run on the device, if the driver can
-  /// do that.
+  /// Loads the kernels with which the device runs the program's loops and branches, if the driver
+  /// supports that.
   Status loadConditions(const std::shared_ptr<const std::string> &name) {
     size_t loops = 0, branches = 0;
     for (const artifact::Block &block : executable.blocks)
@@ -162,7 +162,7 @@ private:
     return Status();
   }
 
-  /// Puts the numbers of the rank on the device if the program reads them.
+  /// Copies the rank numbers to the device if the program reads them.
   Status loadRankIds(const std::shared_ptr<const std::string> &name, ThreadPool &pool) {
     for (const artifact::Library &library : executable.libraries)
       if (std::holds_alternative<artifact::RankIdCall>(library.call) && !rankIds.data()) {
@@ -283,7 +283,7 @@ private:
     CommandList::Conditional node{CU_GRAPH_COND_TYPE_WHILE, nullptr,
                                   std::make_unique<CommandList>()};
     if (loop.tripCount > 0) {
-      // A loop that stands twice in a graph, in the condition of another, has one counter.
+      // A loop in the condition of another loop appears twice in the graph, with the same counter.
       const size_t number = counterOf.try_emplace(&loop, counterOf.size()).first->second;
       const CUdeviceptr counter = addressOf(counters.data()) + sizeof(uint64_t) * number;
       node.set = std::make_unique<Command>(conditions->start(counter));
@@ -392,7 +392,7 @@ private:
         gpu, cuMemcpyAsync, addressOf(answer.data()),
         run.addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset), bytes, stream));
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, stream));
-    // A collective that was revoked ends without results, from which this may have been computed.
+    // A revoked collective ends without results, and this value may depend on them.
     return run.run.ranks ? run.run.ranks->check() : Status();
   }
 

@@ -25,15 +25,15 @@ struct CollectiveKey {
   bool operator==(const CollectiveKey &) const = default;
 };
 
-/// The key of an all_reduce, all_gather, reduce_scatter, all_to_all or collective_permute. Nothing
-/// for other collectives, for reductions that are not a single op, and for operands of several
+/// The key of an all_reduce, all_gather, reduce_scatter, all_to_all or collective_permute; nullopt
+/// for other collectives, for reductions that are not a single op, and for operands of different
 /// element types.
 std::optional<CollectiveKey> keyOf(mlir::Operation *op);
 
 /// The op that combines two elements if `region` is (x, y) -> op(x, y); null otherwise.
 mlir::Operation *combinerOf(mlir::Region &region);
 
-/// A copy of a collective with other operands and result types, where `builder` inserts.
+/// Clones a collective with other operands and result types at the builder's insertion point.
 mlir::Operation *cloneWith(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                            mlir::TypeRange types);
 

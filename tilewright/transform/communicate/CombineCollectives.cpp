@@ -1,4 +1,4 @@
-// communicate-combine: buckets of collectives that run as one.
+// communicate-combine: merges collectives into buckets that run as one.
 #include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
@@ -43,7 +43,7 @@ bool hasEffects(Operation *op) {
   return false;
 }
 
-/// The properties that all ops of a bucket have in common; nothing for ops that are not combined.
+/// The properties that all ops of a bucket share; nullopt for ops that are not combined.
 std::optional<CollectiveKey> bucketKeyOf(Operation *op) {
   if (!isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::AllToAllOp,
            stablehlo::ReduceScatterOp>(op))
@@ -149,8 +149,8 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
   }
 
 private:
-  /// A copy into a concatenation and out of it costs more than the latency that it saves, unless
-  /// the operand is small.
+  /// Copies into and out of a concatenation cost more than the latency that they save, unless the
+  /// operand is small.
   static bool isWorthCopying(Operation *op, const transform::Link &link) {
     constexpr double copiedPerNano = 2.5;
     return static_cast<double>(operandBytes(op)) / copiedPerNano < link.latency;
@@ -178,8 +178,8 @@ private:
     }
   }
 
-  /// Ops of one key that do not depend on each other, at least two in each bucket. Ops of the same
-  /// depth are independent: the depth is the largest number of ops of this key on a path to it.
+  /// Buckets of at least two independent ops with the same key. Ops of the same depth are
+  /// independent: the depth of an op is the largest number of ops with this key on a path to it.
   static std::vector<Bucket> bucketsOf(Block &block, const CollectiveKey &key,
                                        const transform::Link &link, int64_t limit) {
     DenseMap<Operation *, unsigned> depth;
@@ -200,7 +200,8 @@ private:
         openBytes.resize(deepest + 1, 0);
       }
       const int64_t own = operandBytes(&op);
-      // A tensor that would overfill the bucket begins another, unless it is too small to matter.
+      // A tensor that would overfill the bucket starts a new one, unless the tensor is too small to
+      // matter.
       if (openBytes[deepest] + own > limit && own > limit / 8) {
         full.push_back(std::exchange(open[deepest], {}));
         openBytes[deepest] = 0;

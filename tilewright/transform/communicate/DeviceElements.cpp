@@ -41,8 +41,9 @@ Value select(OpBuilder &builder, Location loc, Value condition, Value yes, Value
   return stablehlo::SelectOp::create(builder, loc, yes.getType(), condition, yes, no);
 }
 
-/// The bits of negative floats decrease where the floats increase: turns them round, so that bits
-/// as signed integers have the order of the floats, and -0 is less than 0. Its own inverse.
+/// The bits of a negative float decrease as the float increases. This flips them, so that the bits,
+/// as signed integers, have the order of the floats, with -0 less than 0. The function is its own
+/// inverse.
 Value turnNegatives(OpBuilder &builder, Location loc, Value bits) {
   RankedTensorType type = typeOf(bits);
   const unsigned width = type.getElementTypeBitWidth();
@@ -53,7 +54,7 @@ Value turnNegatives(OpBuilder &builder, Location loc, Value bits) {
   return select(builder, loc, isNegative, turned, bits);
 }
 
-/// The integer type in which a small one is reduced; null if the library knows the type.
+/// The wider integer type in which a small one is reduced; null if the library supports the type.
 Type widerOf(IntegerType type) {
   const unsigned width = type.getWidth();
   if (width == 8 || width == 32 || width == 64)
@@ -114,13 +115,13 @@ SmallVector<Value> DeviceReduction::encode(OpBuilder &builder, Location loc, Val
   case Codec::boolean:
     return {convert(builder, loc, value, builder.getIntegerType(8, /*isSigned=*/false))};
   case Codec::ordered: {
-    // Values of small floats are values of f32.
+    // Every value of a small float type is an f32 value.
     if (!element.isF64())
       value = convert(builder, loc, value, builder.getF32Type());
     Value isNan = compare(builder, loc, value, value, stablehlo::ComparisonDirection::NE);
     const unsigned width = element.isF64() ? 64 : 32;
     Value bits = bitcast(builder, loc, value, builder.getIntegerType(width));
-    // The extreme integers are the bits of a NaN.
+    // The extreme integers are the bit patterns of NaNs.
     const APInt winner = operation == Operation::maximum ? APInt::getSignedMaxValue(width)
                                                          : APInt::getSignedMinValue(width);
     return {select(builder, loc, isNan, splat(builder, loc, typeOf(bits), winner),
@@ -207,7 +208,7 @@ Value applyToTensors(OpBuilder &builder, Location loc, Region &body, ValueRange 
   auto spread = [&](Value scalar) {
     return RankedTensorType::get(shape, typeOf(scalar).getElementType());
   };
-  // A constant, or a scalar from outside, is the same for all elements.
+  // Constants and scalars from outside are the same for all elements.
   auto valueOf = [&](Value value) -> Value {
     if (Value known = mapping.lookupOrNull(value))
       return known;

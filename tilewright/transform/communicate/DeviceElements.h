@@ -1,5 +1,4 @@
-// DeviceElements: how reductions that a library for GPUs does not know are written with those that
-// it knows.
+// DeviceElements: rewrites reductions that a GPU library does not support with those that it does.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_DEVICEELEMENTS_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_DEVICEELEMENTS_H
 
@@ -10,8 +9,8 @@
 
 namespace tilewright::communicate {
 
-/// Another way to reduce elements: encode, reduce the parts by another operation, decode. The
-/// result is the same, bit for bit.
+/// Another way to reduce elements: encode them, reduce the encoded parts by another operation, and
+/// decode the result. It is the same, bit for bit.
 class DeviceReduction {
 public:
   enum class Codec {
@@ -38,14 +37,14 @@ private:
   const Operation operation;
 };
 
-/// The form for an all_reduce or reduce_scatter; nothing if the library reduces it as it is:
-/// sums and products of integers of 8, 32 and 64 bits and of f16, bf16, f32 and f64, and maximum
-/// and minimum of these integers.
+/// The form for an all_reduce or reduce_scatter; nullopt if the library supports it directly: sums
+/// and products of integers of 8, 32 and 64 bits and of f16, bf16, f32 and f64, and maximum and
+/// minimum of these integers.
 std::optional<DeviceReduction> reductionFormOf(mlir::Operation *op);
 
 /// Whether a region over scalars can be applied to tensors.
 bool isElementwise(mlir::Region &body);
-/// Applies a region with one result to tensors of one shape, element by element.
+/// Applies a region with one result to tensors of the same shape, element by element.
 mlir::Value applyToTensors(mlir::OpBuilder &builder, mlir::Location loc, mlir::Region &body,
                            mlir::ValueRange arguments);
 

@@ -1,4 +1,4 @@
-// communicate-device-forms: collectives in the forms that a library for GPUs (NCCL) knows.
+// communicate-device-forms: rewrites collectives into forms that a GPU library (NCCL) supports.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -53,7 +53,7 @@ Value splitToFront(OpBuilder &builder, Location loc, Value value, int64_t dimens
   return moveDimension(builder, loc, reshape(builder, loc, value, shape), dimension, 0);
 }
 
-/// The inverse: moves the first dimension, of size n, in front of dimension `dimension` of the
+/// The inverse: moves the first dimension, of size n, to just before dimension `dimension` of the
 /// others, and merges the two.
 Value mergeFromFront(OpBuilder &builder, Location loc, Value value, int64_t dimension) {
   Value moved = moveDimension(builder, loc, value, 0, dimension);
@@ -78,7 +78,7 @@ class Forms {
 public:
   Forms(ModuleOp module) : grid(interpret::rankGridOf(module)) {}
 
-  /// Rewrites a collective if NCCL does not know its form; returns whether it did.
+  /// Rewrites a collective if NCCL does not support its form; returns whether it did.
   bool rewrite(Operation *op) {
     if (!hasStaticTensors(op))
       return false;
@@ -161,9 +161,10 @@ private:
     return SmallVector<Value>(gather.getResults());
   }
 
-  /// Each rank's part of every member: rows[q] is member q's part for this rank.
+  /// Each rank's part of every member: rows[q] is the part of member q for this rank.
   Value exchangeRows(OpBuilder &builder, stablehlo::ReduceScatterOp op, Value rows) {
-    // all_to_all numbers processes differently from reduce_scatter, so write the ranks themselves.
+    // all_to_all numbers processes differently from reduce_scatter, so the groups list the ranks
+    // themselves.
     SmallVector<int64_t> flat;
     for (const std::vector<int64_t> &group : groups)
       flat.append(group.begin(), group.end());
@@ -217,7 +218,7 @@ private:
     const auto dimension = static_cast<int64_t>(op.getScatterDimension());
     std::optional<DeviceReduction> form = reductionFormOf(op);
     const bool isFold = form && form->isFold();
-    // The ranks of a grid of both replicas and partitions cannot be written as all_to_all's groups.
+    // The groups of all_to_all cannot express ranks that are a grid of replicas and partitions.
     if (isFold &&
         (!canFold(op.getComputation(), members) || (grid.replicas > 1 && grid.partitions > 1)))
       return false;
@@ -231,7 +232,7 @@ private:
     if (isFold) {
       part = fold(builder, loc, op.getComputation(), exchangeRows(builder, op, rows));
     } else {
-      // Parts of an element (real and imaginary) become columns of a matrix.
+      // The parts of an element (real and imaginary) become columns of a matrix.
       SmallVector<Value> parts = form ? form->encode(builder, loc, rows) : SmallVector<Value>{rows};
       const int64_t columns = typeOf(rows).getNumElements() / members;
       for (Value &each : parts)
@@ -266,7 +267,7 @@ private:
     return members <= longestChain && isElementwise(body);
   }
 
-  /// Combines the rows in the order of the group, as engines for CPUs do.
+  /// Combines the rows in group order, as the CPU engines do.
   static Value fold(OpBuilder &builder, Location loc, Region &body, Value rows) {
     const int64_t members = typeOf(rows).getDimSize(0);
     ArrayRef<int64_t> shape = typeOf(rows).getShape().drop_front();

@@ -1,5 +1,5 @@
-// LoopState: adds values to those that a while loop carries, and knows what a body computes from
-// its counter.
+// LoopState: adds loop-carried values to a while loop, and finds what a body computes from its
+// counter.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_LOOPSTATE_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_LOOPSTATE_H
 
@@ -15,9 +15,8 @@ namespace tilewright::communicate {
 /// 16 MiB.
 int64_t memoryAllowance(mlir::func::FuncOp function, int64_t percent);
 
-/// Appends carried values: `inits` before the loop, and as their next values the arguments
-/// themselves, until the caller changes the terminator. Returns the new loop; the old one is
-/// erased.
+/// Appends loop-carried values, which start as `inits`. Each iteration passes them on unchanged
+/// until the caller changes the terminator. Returns the new loop; the old one is erased.
 stablehlo::WhileOp addState(stablehlo::WhileOp loop, mlir::ValueRange inits);
 
 /// Whether a value is computed outside of a loop.

@@ -69,7 +69,7 @@ struct MoveOutOfLoops : impl::MoveOutOfLoopsPassBase<MoveOutOfLoops> {
   }
 
 private:
-  /// Takes bytes from the allowance; false if there are too few.
+  /// Takes bytes from the budget; returns false if it has too few.
   bool mayUse(int64_t bytes) {
     if (bytes > allowance)
       return false;
@@ -77,7 +77,7 @@ private:
     return true;
   }
 
-  /// Moves collectives of values from outside in front of the loop.
+  /// Hoists collectives of loop-invariant values.
   void hoist(stablehlo::WhileOp loop) {
     for (Operation &op : llvm::make_early_inc_range(loop.getBody().front())) {
       if (!keyOf(&op) ||
@@ -106,7 +106,7 @@ private:
   }
   static int64_t resultBytes(Operation *op) { return bytesOf(op->getResultTypes()); }
 
-  /// A carried value that the body only adds reductions to, or only writes reductions into.
+  /// A carried value to which the body only adds reductions, or into which it only writes them.
   std::optional<Accumulation> findAccumulation(stablehlo::WhileOp loop) {
     Block &body = loop.getBody().front();
     for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
@@ -132,8 +132,8 @@ private:
       if (!key || key->reduction != stablehlo::AddOp::getOperationName() ||
           isa<ComplexType>(key->element))
         continue;
-      // Slices are collected only while the latency dominates: larger ones hide behind the loop's
-      // computation better, one at a time. The zeros of the initial value are their own sum.
+      // Collect slices only while latency dominates: larger ones overlap better with the loop's
+      // computation, one at a time. The initial value is zero, and so is its sum.
       if (isa<stablehlo::DynamicUpdateSliceOp>(last) &&
           (!isa<stablehlo::AllReduceOp>(reduction) ||
            static_cast<double>(operandBytes(reduction)) > link->latency * link->bytesPerNano))
@@ -162,7 +162,7 @@ private:
       if (operand.getType() == init.getType()) {
         loop->setOperand(state, zeros);
       } else {
-        // The operand of a reduce_scatter has another shape than its result.
+        // The operand and the result of a reduce_scatter have different shapes.
         loop = addState(loop, zeros);
         state = loop->getNumOperands() - 1;
       }

@@ -14,13 +14,13 @@ void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &o
     MoveOutOfLoopsPassOptions moving;
     moving.memory = options.overlapMemory;
     functions.addPass(createMoveOutOfLoopsPass(moving));
-    // Only if something runs between start and done is an earlier start worth its memory.
+    // An earlier start is worth its memory only if something runs between start and done.
     PipelineLoopsPassOptions pipelining;
     pipelining.memory = options.overlapMemory;
     if (options.overlap)
       functions.addPass(createPipelineLoopsPass(pipelining));
   }
-  // Last: the collectives of an iteration that were moved together can be combined.
+  // Last, because collectives of an iteration that were moved together can be combined.
   CombineCollectivesPassOptions combining;
   combining.bytes = options.combineBytes;
   functions.addPass(createCombineCollectivesPass(combining));

@@ -1,4 +1,5 @@
-// communicate-pipeline-loops: collectives of one iteration beside the computation of another.
+// communicate-pipeline-loops: overlaps the collectives of one iteration with the computation of
+// another.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
@@ -22,10 +23,10 @@ namespace tilewright::communicate {
 
 namespace {
 
-/// With fewer iterations, the collective that is not needed costs too large a part.
+/// With fewer iterations, the one superfluous collective costs too much in comparison.
 constexpr int64_t minIterations = 4;
 
-/// A reduction whose only use is to be stored in a carried stack that the body does not read.
+/// A reduction whose only use is a store into a carried stack that the body does not read.
 struct Stored {
   Operation *reduction = nullptr;
   stablehlo::DynamicUpdateSliceOp update;
@@ -90,7 +91,7 @@ private:
         gathers.push_back(&op);
     if (gathers.empty())
       return loop;
-    // The first ones run in front of the loop.
+    // Those of the first iteration run before the loop.
     OpBuilder builder(loop);
     IterationClone first(loop, builder, IterationClone::Iteration::first);
     SmallVector<Value> inits;
@@ -98,7 +99,7 @@ private:
       llvm::append_range(inits, cloneGather(builder, gather, first)->getResults());
     const unsigned before = loop->getNumOperands();
     loop = addState(loop, inits);
-    // The others run at the begin of the body, for the next iteration.
+    // The others run at the beginning of the body, for the next iteration.
     Block &body = loop.getBody().front();
     builder.setInsertionPointToStart(&body);
     IterationClone next(loop, builder, IterationClone::Iteration::next);
@@ -114,7 +115,7 @@ private:
       }
       gather->erase();
     }
-    // Nothing else may have read what was gathered.
+    // Nothing else may read the gathered value.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -162,7 +163,7 @@ private:
           !llvm::all_of(stored.update.getStartIndices(),
                         [&](Value index) { return IterationClone::isPossible(loop, index); }))
         continue;
-      // The operand is carried, and the reduction of the iteration before is still in flight.
+      // The operand is carried, and the reduction of the previous iteration is still in flight.
       if (!mayUse(&op, operandBytes(&op)))
         continue;
       stored.stack = stack.getArgNumber();
@@ -171,8 +172,8 @@ private:
     return found;
   }
 
-  /// Reduces and stores a value in the iteration after it was computed. In the first iteration
-  /// there is none yet: zeros are stored where the second one stores the first value.
+  /// Reduces and stores a value in the iteration after the one that computed it. The first
+  /// iteration has no such value, so it stores zeros where the second one stores the first value.
   void storeLater(stablehlo::WhileOp loop) {
     SmallVector<Stored> all = storedReductions(loop);
     if (all.empty())
@@ -198,11 +199,11 @@ private:
       report(stored.reduction, "ends one iteration later");
       const Value operand = stored.reduction->getOperand(0);
       SmallVector<Value> indices(stored.update.getStartIndices());
-      // In the body: the value of the iteration before.
+      // In the body: the value of the previous iteration.
       IRMapping inBody;
       inBody.map(operand, body.getArgument(state));
       inBody.map(stored.update.getOperand(), body.getArgument(stored.stack));
-      // Behind the loop: the value of the last iteration.
+      // After the loop: the value of the last iteration.
       IRMapping behind;
       behind.map(operand, loop->getResult(state));
       behind.map(stored.update.getOperand(), loop->getResult(stored.stack));

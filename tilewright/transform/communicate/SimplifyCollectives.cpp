@@ -1,4 +1,5 @@
-// communicate-simplify: collectives that are not needed, and sums that one collective can compute.
+// communicate-simplify: removes collectives that are not needed, and merges sums that one
+// collective can compute.
 #include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr llvm::StringLiteral passName = "communicate-simplify";
 
-/// The reduction that `value` is the only result of, if nothing else uses it; null otherwise.
+/// The reduction whose only result is `value`, if nothing else uses that; null otherwise.
 Operation *soleReduction(Value value) {
   Operation *op = value.getDefiningOp();
   return isa_and_present<stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(op) &&
@@ -34,7 +35,8 @@ Operation *soleReduction(Value value) {
              : nullptr;
 }
 
-/// Whether f(reduce(x), reduce(y)) is reduce(f(x, y)), for f the op and reduce by `reduction`.
+/// Whether f(reduce(x), reduce(y)) equals reduce(f(x, y)), where f is the op and reduce is
+/// `reduction`.
 bool distributes(Operation *f, StringRef reduction) {
   if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(f))
     return reduction == stablehlo::AddOp::getOperationName();
@@ -96,7 +98,7 @@ bool scatter(stablehlo::DynamicSliceOp slice) {
   return true;
 }
 
-/// Whether a number is a value of this type.
+/// Whether this type can represent a number exactly.
 bool isExact(Type element, int64_t number) {
   if (auto type = dyn_cast<IntegerType>(element))
     return type.getWidth() > 1;
@@ -148,7 +150,7 @@ bool computeLocally(Operation *op) {
   return true;
 }
 
-/// Erases collectives that nothing uses, and those that an earlier one has computed.
+/// Erases collectives that nothing uses, and those that repeat an earlier one.
 void eraseDuplicates(func::FuncOp function) {
   DenseMap<Value, SmallVector<Operation *, 1>> earlier; // by first operand
   auto isDone = [&](Operation *op) {
@@ -179,8 +181,8 @@ void eraseDuplicates(func::FuncOp function) {
       op->erase();
 }
 
-/// Names hints about the schedule that users wrote (jax.experimental.xla_metadata), because nothing
-/// reads them.
+/// Reports scheduling hints of users (jax.experimental.xla_metadata) by name, because nothing reads
+/// them.
 void reportAnnotations(func::FuncOp function) {
   function.walk([](Operation *op) {
     auto annotations = op->getAttrOfType<DictionaryAttr>("mhlo.frontend_attributes");

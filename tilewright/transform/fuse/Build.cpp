@@ -100,8 +100,8 @@ private:
     return true;
   }
 
-  /// Whether to rematerialize a member of another group here instead of storing its result there:
-  /// the op must be cheap, read at most one large tensor, and be read only by groups.
+  /// Whether to rematerialize a member of another group here instead of storing its result there.
+  /// The op must be cheap, read at most one large tensor, and be read by groups only.
   bool isRepeated(Operation *op, const Content &content) {
     Node *node = groups.nodeOf(op);
     if (!node || groups.groupOf(op) == ~0u || node->opClass != OpClass::elementwise ||
@@ -114,8 +114,8 @@ private:
     Value large;
     for (Value source : node->sources) {
       Operation *producer = source.getDefiningOp();
-      // A large operand that the same kernel computes would have to be stored instead of the
-      // result, which saves nothing.
+      // If the same kernel computes a large operand, that operand would have to be stored instead,
+      // which saves nothing.
       if (producer && groups.groupOf(producer) == groups.groupOf(op) &&
           elementsOf(source.getType()) * 4 > elements)
         return false;

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace tilewright::fuse {
 
-/// With more operands, the selects would cost more than the copies that they save.
+/// With more operands, the selects would cost more than the copies that they replace.
 static constexpr size_t maxConcatenated = 8;
 
 bool hasEffects(Operation *op) {

@@ -13,7 +13,7 @@ inline void eraseDead(llvm::SmallVector<mlir::Value> values) {
     if (!op || !mlir::isOpTriviallyDead(op))
       continue;
     llvm::append_range(values, op->getOperands());
-    // A value may be listed twice, for both operands of an op.
+    // A value may be listed twice, because both operands of an op may be the same value.
     llvm::erase_if(values, [&](mlir::Value value) { return value.getDefiningOp() == op; });
     op->erase();
   }

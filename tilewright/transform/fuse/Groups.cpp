@@ -216,7 +216,7 @@ static Space spaceOf(Operation *op) {
       space.rows *= size;
   }
   if (space.reduces) {
-    // Whether the reduced dimensions are the last ones, ignoring dimensions of size 1.
+    // Whether the reduced dimensions are the innermost ones, ignoring dimensions of size 1.
     space.trailing = true;
     bool seen = false;
     for (auto [dim, size] : llvm::enumerate(space.shape)) {

@@ -25,7 +25,7 @@ static constexpr int64_t maxCopies = 4;
 /// The maximum number of readers of one value that are considered.
 static constexpr unsigned maxReaders = 64;
 
-/// Whether the broadcast maps to exactly the rows of the space.
+/// Whether the broadcast operand maps to exactly the rows of the space.
 static bool followsRows(const Access &access, const Space &space) {
   if (space.trailing)
     return access.leading == space.rows;
@@ -76,7 +76,8 @@ Groups::Plan Groups::planInternal(unsigned producer, unsigned consumer) {
 }
 
 int64_t Groups::placesRead(unsigned producer, unsigned consumer) {
-  // A movement reads one place for each of its elements: concatenated slices do not overlap.
+  // A data movement reads one place for each of its elements, because concatenated slices do not
+  // overlap.
   if (nodes[consumer].opClass == OpClass::movement)
     return 1;
   llvm::SmallDenseSet<Value> places;

@@ -1,4 +1,5 @@
-// fuse-order-scales: scaled products as the matrix unit of a chip with tensor memory reads them.
+// fuse-order-scales: arranges scaled products as the matrix unit of a chip with tensor memory reads
+// them.
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/ScaledProducts.h"
 
@@ -17,7 +18,7 @@ namespace tilewright::fuse {
 std::optional<TensorTypes> tensorTypesOf(Type lhs, Type rhs, Type scale, int64_t block) {
   if (auto kind = exec::scaledKindOf(lhs, rhs, scale, block))
     return TensorTypes{lhs, rhs, *kind};
-  // All values of 4 and 6 bits are values of e4m3.
+  // e4m3 can represent all values of 4-bit and 6-bit types.
   auto wide = [](Type type) {
     return isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(type)
                ? Type(Float8E4M3FNType::get(type.getContext()))
@@ -74,12 +75,13 @@ public:
   bool hasBatch = false;
   int64_t batch = 1, rows = 1, depth = 0;
 
-  /// The shape of a matrix for each batch.
+  /// The shape with one matrix for each batch.
   Dims matrices(int64_t lines, int64_t columns) const {
     return hasBatch ? Dims{batch, lines, columns} : Dims{lines, columns};
   }
 
-  /// The elements as `type`. Rows are padded to multiples of 16 bytes, which the copy engine needs.
+  /// Converts the elements to `type`. Rows are padded to multiples of 16 bytes, as the copy engine
+  /// requires.
   Value orderedElements(Type type, int64_t bits) {
     Value value = b.reshape(transposed(elements), matrices(rows, depth));
     value = b.convert(value, type);
@@ -126,8 +128,8 @@ private:
     return b.constant(DenseElementsAttr::get(type, APInt(8, value)));
   }
 
-  /// The unit reads e4m3 without its sign. A negative scale becomes NaN, so that no result is
-  /// silently of the wrong sign.
+  /// The unit ignores the sign of e4m3 scales. A negative scale becomes NaN, so that no result
+  /// silently has the wrong sign.
   Value bytesOf(Value value) {
     const bool isSigned = isa<Float8E4M3FNType>(typeOf(value).getElementType());
     auto type = typeOf(value).clone(IntegerType::get(value.getContext(), 8, IntegerType::Unsigned));

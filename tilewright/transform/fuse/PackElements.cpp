@@ -23,9 +23,9 @@ namespace {
 
 Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 
-/// Whether a kernel can compute the bytes of a fusion's results instead of their elements: every
-/// element has its own byte, at whatever index. A reduction, product or gather is not computed
-/// again for bytes; its result is packed by the next kernel.
+/// Whether a kernel can compute the bytes of a fusion's results instead of their elements: each
+/// byte is computed on its own, at any index. A reduction, product or gather is not repeated for
+/// bytes; the next kernel packs its result.
 bool canPack(exec::FusionOp fusion) {
   return llvm::all_of(bodyOf(fusion).without_terminator(), [](Operation &op) {
     const OpClass opClass = classify(&op);
@@ -45,7 +45,7 @@ bool canUnpack(exec::FusionOp fusion, BlockArgument argument) {
          });
 }
 
-/// Whether the reader of a narrow value wants its bytes, not one element in each byte.
+/// Whether the reader of a narrow value reads its packed bytes, not one element per byte.
 bool readsBytes(OpOperand &use) {
   Operation *reader = use.getOwner();
   if (auto fusion = dyn_cast<exec::FusionOp>(reader))
@@ -61,8 +61,8 @@ bool readsBytes(OpOperand &use) {
          isa<stablehlo::WhileOp, stablehlo::ReshapeOp>(reader);
 }
 
-/// Rewrites one function. While it works, a cast from bytes to a narrow tensor stands for unpacking
-/// and a cast to bytes for packing; each is then emitted where it is cheapest.
+/// Rewrites one function. In the meantime, a cast from bytes to a narrow tensor represents
+/// unpacking, and a cast to bytes represents packing; each is then emitted where it is cheapest.
 class Packer {
 public:
   explicit Packer(func::FuncOp function) : function(function), builder(function.getContext()) {}
@@ -103,8 +103,8 @@ private:
 
   // --- Which values are packed ---
 
-  /// Makes the arguments of a block and what it yields packed, and the values between them where
-  /// that costs no kernel.
+  /// Packs the arguments of a block and the values that it yields, and the values between them
+  /// where that needs no extra kernel.
   void convert(Block &block) {
     builder.setInsertionPointToStart(&block);
     for (BlockArgument argument : block.getArguments())
@@ -151,7 +151,7 @@ private:
       convertResults(wrap(op));
   }
 
-  /// Makes an op that only moves rows of whole bytes an op on bytes.
+  /// Turns an op that only moves rows of whole bytes into an op on bytes.
   bool convertRows(Operation *op) {
     builder.setInsertionPoint(op);
     if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(op)) {
@@ -185,7 +185,7 @@ private:
     return true;
   }
 
-  /// The bytes of a narrow value as rows.
+  /// The bytes of a narrow value, as rows.
   Value asRows(Value value, int64_t leading) {
     return reshape(packedOf(value), *rowsOf(typeOf(value), leading));
   }
@@ -194,7 +194,7 @@ private:
       return value;
     return stablehlo::ReshapeOp::create(builder, value.getLoc(), type, value);
   }
-  /// Gives the readers of a narrow value the elements of `bytes`, of any shape.
+  /// Gives the readers of a narrow value the elements of `bytes`, whose shape may be any.
   void replaceByBytes(Value value, Value bytes) {
     const RankedTensorType type = typeOf(value);
     value.replaceAllUsesWith(unpackCast(reshape(bytes, packedType(type)), type));
@@ -266,7 +266,7 @@ private:
     }
   }
 
-  /// Gives a scaled product the bytes of its elements, as its matrix unit reads them.
+  /// Gives a scaled product the packed bytes of its elements, which its matrix unit reads.
   void packOfProduct(exec::FusionOp fusion) {
     auto products = bodyOf(fusion).getOps<exec::ScaledMatmulOp>();
     if (products.empty())
@@ -284,7 +284,7 @@ private:
     }
   }
 
-  /// A fusion that writes rows of whole bytes into its operand (on a GPU) writes them as bytes.
+  /// On a GPU, a fusion that writes rows of whole bytes into its operand writes them as bytes.
   bool convertUpdate(exec::FusionOp &fusion) {
     auto updates = bodyOf(fusion).getOps<stablehlo::DynamicUpdateSliceOp>();
     if (!llvm::hasSingleElement(updates) || fusion->getNumResults() != 1)
@@ -351,7 +351,7 @@ private:
   }
   static bool isSplat(Value value) {
     DenseElementsAttr dense = splatAttribute(value);
-    // The last byte of a packed splat may have unused bits, and is then different.
+    // The last byte of a packed splat differs from the others if it has unused bits.
     return dense && (dense.getType() == value.getType() || typeOf(value).getNumElements() == 1);
   }
   Value splatOf(Value value) {
@@ -372,7 +372,7 @@ private:
   /// Packs and unpacks in the kernel of a fusion, where it can.
   void convertFusion(exec::FusionOp fusion) {
     Block &body = bodyOf(fusion);
-    // Decide before the body has ops that unpack.
+    // Decide before the body contains ops that unpack.
     SmallVector<unsigned> unpacked, packedResults;
     for (auto [i, input] : llvm::enumerate(fusion.getInputs()))
       if (input.getDefiningOp<Cast>() && isNarrow(input.getType()) &&
@@ -389,7 +389,7 @@ private:
       argument.setType(packedType(type));
       builder.setInsertionPointToStart(&body);
       Value elements = emitUnpack(builder, fusion.getLoc(), argument, type);
-      // The first op of the unpacking is the only one that reads the bytes.
+      // Only the first op of the unpacking reads the bytes.
       llvm::SmallPtrSet<Operation *, 4> readers;
       for (Operation &op : llvm::make_range(body.begin(), elements.getDefiningOp()->getIterator()))
         readers.insert(&op);
@@ -429,8 +429,8 @@ private:
                op->getName().getStringRef(), why, type.getNumElements());
   }
 
-  /// Unpacks for the readers that do not do it themselves, before each of them: a value that only
-  /// a branch reads is not unpacked for the others.
+  /// Unpacks for the readers that do not do it themselves, just before each of them: a value that
+  /// only a branch reads is not unpacked outside of that branch.
   void emitUnpacks(Cast cast) {
     const RankedTensorType type = typeOf(cast.getResult(0));
     llvm::SmallSetVector<Operation *, 4> readers(cast->user_begin(), cast->user_end());

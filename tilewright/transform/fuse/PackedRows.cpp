@@ -38,7 +38,7 @@ std::optional<int64_t> rowsOf(stablehlo::GatherOp op) {
   const RankedTensorType array = typeOf(op.getOperand()), result = op.getType();
   stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
   int64_t leading = array.getRank(), last = result.getRank();
-  // The last dimensions of both, which the gather copies as a whole.
+  // The innermost dimensions of both, which the gather copies as a whole.
   while (leading > 0 && last > 0 && llvm::is_contained(numbers.getOffsetDims(), last - 1) &&
          !llvm::is_contained(numbers.getCollapsedSliceDims(), leading - 1) &&
          !llvm::is_contained(numbers.getOperandBatchingDims(), leading - 1) &&
@@ -66,8 +66,8 @@ std::optional<int64_t> rowsOfCollective(Operation *op) {
           return type && rowsOf(type, leading);
         });
   };
-  // The last dimension along which the op divides or joins arrays. It may be the bytes themselves,
-  // if every piece has whole ones.
+  // The innermost dimension along which the op divides or joins arrays. It may be the dimension of
+  // bytes itself, if every piece consists of whole bytes.
   int64_t last = -1, pieces = 1;
   if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
     last = static_cast<int64_t>(gather.getAllGatherDim());

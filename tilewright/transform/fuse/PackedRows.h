@@ -1,4 +1,4 @@
-// Rows of whole bytes in a packed array: what an op that moves rows reads and writes without
+// Rows of whole bytes in a packed array, which an op that moves rows can read and write without
 // unpacking.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_PACKEDROWS_H
 #define TILEWRIGHT_TRANSFORM_FUSE_PACKEDROWS_H
@@ -21,10 +21,11 @@ std::optional<int64_t> rowsOf(stablehlo::GatherOp op);
 /// The same for a collective that only moves elements, for each of its operands and results.
 std::optional<int64_t> rowsOfCollective(mlir::Operation *op);
 
-/// The update of `array` by `part`, both rows of bytes, where `op` has the elements.
+/// Updates `array` with `part`, both given as rows of bytes, at the place where `op` updates the
+/// elements.
 mlir::Value updateRows(mlir::OpBuilder &builder, stablehlo::DynamicUpdateSliceOp op,
                        mlir::Value array, mlir::Value part);
-/// The gather of rows from `array`, rows of bytes.
+/// Gathers rows from `array`, which is given as rows of bytes.
 mlir::Value gatherRows(mlir::OpBuilder &builder, stablehlo::GatherOp op, mlir::Value array);
 
 } // namespace tilewright::fuse

@@ -31,8 +31,8 @@ RankedTensorType packedType(RankedTensorType type) {
 namespace {
 
 /// Emits ops on bytes in the shape of an array's groups (PackedGroup). If a row of the last
-/// dimension has whole groups, the groups keep the leading dimensions, so that a kernel can tile
-/// them as it tiles the array; otherwise they are counted through the array.
+/// dimension consists of whole groups, the groups keep the leading dimensions, so that a kernel can
+/// tile them like the array. Otherwise the groups form a single dimension.
 class Groups {
 public:
   Groups(OpBuilder &builder, Location loc, RankedTensorType array)
@@ -92,7 +92,8 @@ private:
     return cast<RankedTensorType>(value.getType()).getShape();
   }
   Value reshape(Value value, ArrayRef<int64_t> dims) {
-    // Through the reshape before: a detour over one dimension would leave the tiler no dimensions.
+    // Looks through the previous reshape: a detour through one dimension would leave the tiler no
+    // dimensions.
     if (auto before = value.getDefiningOp<stablehlo::ReshapeOp>()) {
       value = before.getOperand();
       if (before->use_empty())
@@ -107,7 +108,7 @@ private:
         builder, loc,
         DenseElementsAttr::get(bytesOf(dims), APInt(8, static_cast<uint64_t>(value))));
   }
-  /// The array, with zeros up to `size` bytes.
+  /// The array, padded with zeros to `size` bytes.
   Value padded(Value flat, int64_t size) {
     const int64_t missing = size - dimsOf(flat)[0];
     if (missing == 0)
@@ -151,7 +152,7 @@ private:
                                     number(dimsOf(value), (1 << bits) - 1));
   }
 
-  /// The elements of bytes that have several each: every element shifts its byte by its place.
+  /// The elements of bytes that hold several each: every element shifts its byte by its position.
   Value spread(Value bytes) {
     RankedTensorType all = bytesOf(with(group.elements));
     Value copies = stablehlo::BroadcastInDimOp::create(

@@ -8,7 +8,7 @@
 namespace tilewright::fuse {
 
 /// Whether arrays of this type are packed in memory: static tensors of elements of 2, 4 or 6 bits.
-/// An empty one has no bytes either way, and stays as it is.
+/// An empty array stays as it is.
 bool isNarrow(mlir::Type type);
 
 /// The bytes of a packed array: `tensor<8xui8>` for `tensor<3x5xi4>`.

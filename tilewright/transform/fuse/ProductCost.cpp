@@ -15,14 +15,14 @@ constexpr double launchCycles = 3000;
 constexpr double leastGain = 1.25;
 /// The largest tile of a multiprocessor, in elements, and its largest side.
 constexpr int64_t largestTile = 128 * 256, longestSide = 256;
-/// The bits of a partial sum.
+/// The size of a partial sum in bits.
 constexpr int64_t sumBits = 32;
-/// Bytes per cycle that a multiprocessor can take from L2 if no other one does.
+/// Bytes per cycle that a multiprocessor can read from L2 if no other one does.
 constexpr double portBytes = 64;
-/// The side of a tile with which a product is limited by the tensor cores and not by loads.
+/// The side of a tile from which on tensor cores, not loads, limit a product.
 constexpr int64_t largeSide = 128;
 
-/// A tile of a product, and how many there are of it along each side.
+/// A tile of a product, and the number of tiles along each side.
 struct Tile {
   int64_t m, n, rows, columns;
 };
@@ -34,7 +34,7 @@ int64_t divideUp(int64_t size, int64_t part) {
 /// The tiles that the matrix instructions of a chip can compute.
 struct TileLimits {
   int64_t leastRows, maxRows;
-  /// The rows of a tile with which the instructions reach their full rate.
+  /// The number of tile rows from which on the instructions reach their full rate.
   int64_t fullRows;
   /// Whether two multiprocessors in a cluster can share the rows, or the columns, of their tiles.
   bool sharesRows, sharesColumns;
@@ -47,15 +47,15 @@ TileLimits limitsOf(exec::TargetAttr target) {
   case exec::MatrixUnit::wgmma:
     return {64, longestSide, 64, hasClusters, hasClusters};
   case exec::MatrixUnit::tcgen05:
-    // Tensor memory has 128 lanes, of which 64 rows occupy half. The two CTAs of a pair have
-    // different rows.
+    // Tensor memory has 128 lanes; a tile of 64 rows occupies half of them. The two CTAs of a pair
+    // have different rows.
     return {64, 128, 128, false, hasClusters};
   }
   return {};
 }
 
-/// Bytes that a multiprocessor loads for one step along K. Two in a cluster share the larger side
-/// that has more than one tile on the other.
+/// Bytes that a multiprocessor loads for one step along K. Two multiprocessors in a cluster share
+/// the larger side if the other side has more than one tile.
 double bytesPerStep(const ProductSizes &sizes, const Tile &tile, const TileLimits &limits) {
   const double lhs = double(tile.m * sizes.lhsBits) / 8, rhs = double(tile.n * sizes.rhsBits) / 8;
   const double shared = std::max(limits.sharesColumns && tile.rows > 1 ? rhs : 0,
@@ -102,7 +102,7 @@ SplitCost costOfPieces(const ProductSizes &sizes, exec::TargetAttr target, int64
 
 SplitCost bestSplit(const ProductSizes &sizes, exec::TargetAttr target, int64_t granule) {
   SplitCost best = costOfPieces(sizes, target, 1);
-  // More pieces would need more than one wave even if their tiles were large.
+  // With more pieces, even large tiles would need more than one wave.
   const int64_t largeTiles =
       sizes.batch * divideUp(sizes.m, largeSide) * divideUp(sizes.n, largeSide);
   const int64_t maxPieces = std::min(target.getUnits() / largeTiles, sizes.k);

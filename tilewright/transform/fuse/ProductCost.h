@@ -1,5 +1,5 @@
-// The cost of a matmul that is divided along K, in cycles, as far as it decides whether to divide
-// it. transform/tile chooses the tiles later, with a finer model of each kernel.
+// The cost of a matmul that is divided along K, in cycles, with as much detail as the decision to
+// divide needs. transform/tile chooses the tiles later, with a finer model of each kernel.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_PRODUCTCOST_H
 #define TILEWRIGHT_TRANSFORM_FUSE_PRODUCTCOST_H
 
@@ -16,22 +16,22 @@ struct ProductSizes {
 };
 
 struct SplitCost {
-  /// The parts into which K is divided; 1 leaves it whole.
+  /// The number of parts into which K is divided; 1 leaves it whole.
   int64_t pieces = 1;
-  /// The number of tiles of all parts. If it is at most the number of multiprocessors, they run at
-  /// once.
+  /// The number of tiles of all parts. They run concurrently if there are at most as many as
+  /// multiprocessors.
   int64_t tiles = 0;
   double cycles = 0;
 };
 
-/// The cost with the tile that suits this number of pieces best. The target must have rates.
+/// The cost with the best tile for this number of pieces. The target must have rates.
 SplitCost costOfPieces(const ProductSizes &sizes, exec::TargetAttr target, int64_t pieces);
 
 /// The cheapest number of pieces. If `granule` is not 0, K is divided only into multiples of it;
 /// else anywhere.
 SplitCost bestSplit(const ProductSizes &sizes, exec::TargetAttr target, int64_t granule);
 
-/// Whether a split is so much cheaper than the whole that it pays even if the model is off.
+/// Whether a split is cheaper by a large enough margin to pay even if the model is inaccurate.
 bool isWorthSplitting(const SplitCost &whole, const SplitCost &split);
 
 } // namespace tilewright::fuse

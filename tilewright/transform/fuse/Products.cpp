@@ -37,7 +37,7 @@ bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
 }
 
-/// Whether a fusion writes a part of an input in place.
+/// Whether a fusion updates a part of an input in place.
 bool isUpdate(exec::FusionOp fusion) {
   return llvm::any_of(bodyOf(fusion), [](Operation &op) { return indexing::updateOf(&op); });
 }
@@ -56,7 +56,8 @@ exec::FusionOp wrap(Operation *op) {
       read.insert(operand.get());
   }
   SmallVector<Value> inputs(read.getArrayRef());
-  // The memory that the op overwrites is an input of its own, even if the op also reads that value.
+  // The memory that the op overwrites gets an input of its own, even if the op also reads that
+  // value.
   if (indexing::updateOf(op))
     inputs.push_back(op->getOperand(0));
   auto fusion = exec::FusionOp::create(builder, op->getLoc(), op->getResultTypes(),
@@ -376,13 +377,13 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     auto take = [&](Value input) {
       return takeProducer(update, input, "a result written into a part of other memory", refuse);
     };
-    // Each merge gives the fusion other inputs.
+    // Each merge changes the inputs of the fusion.
     while (llvm::any_of(update.getInputs(), take)) {
     }
   }
 
-  /// Merges a gather with the ops that compute its indices, which only it reads. Its table must be
-  /// in memory.
+  /// Merges a gather with the ops that compute its indices if nothing else reads those. Its table
+  /// must be in memory.
   exec::FusionOp takeIndices(exec::FusionOp gather) {
     auto op = *bodyOf(gather).getOps<stablehlo::GatherOp>().begin();
     auto argument = dyn_cast<BlockArgument>(op.getStartIndices());
@@ -433,8 +434,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     takeReader(product, "a product with an epilogue");
   }
 
-  /// Merges a fusion with its only reader. A reader behind a reshape sees another shape, so it is
-  /// not an epilogue.
+  /// Merges a fusion with its only reader. A reader after a reshape sees a different shape, so it
+  /// is not an epilogue.
   void takeReader(exec::FusionOp product, StringRef reason) {
     if (product->getNumResults() != 1 || product->use_empty())
       return;

@@ -55,7 +55,7 @@ bool SortFusion::isIndices(Value operand) const {
          static_cast<int64_t>(iota.getIotaDimension()) == dim;
 }
 
-/// The number of first elements that a reader keeps, if it is such a slice.
+/// The number of leading elements that a reader keeps, if it is such a slice.
 std::optional<int64_t> SortFusion::slicedTo(Operation *user) const {
   auto slice = dyn_cast<stablehlo::SliceOp>(user);
   if (!slice)
@@ -67,7 +67,7 @@ std::optional<int64_t> SortFusion::slicedTo(Operation *user) const {
   return slice.getLimitIndices()[static_cast<size_t>(dim)];
 }
 
-/// If all readers slice off the same number of first elements, only these are computed.
+/// If all readers slice off the same number of leading elements, only these are computed.
 void SortFusion::findKept() {
   const int64_t length = type.getDimSize(static_cast<unsigned>(dim));
   std::optional<int64_t> common;
@@ -123,7 +123,7 @@ void SortFusion::moveLast() {
                                         builder.getBoolAttr(op.getIsStable()));
   IRMapping mapping;
   op.getComparator().cloneInto(&last.getComparator(), mapping);
-  // Slices move before the transposes.
+  // Moves slices before the transposes.
   dim = type.getRank() - 1;
   const int64_t length = type.getDimSize(static_cast<unsigned>(order.back()));
   for (auto [from, to] : llvm::zip_equal(op.getResults(), last.getResults())) {
@@ -203,8 +203,8 @@ void SortFusion::build() {
   op.erase();
 }
 
-/// Makes a fusion of a scatter of sorted rows, with the gather that sorted them, if nothing else
-/// reads its result.
+/// Turns a scatter of sorted rows into a fusion, with the gather that sorted them if nothing else
+/// reads that.
 static void fuseSegments(stablehlo::ScatterOp op) {
   OpBuilder builder(op);
   auto gather = op.getUpdates().front().getDefiningOp<stablehlo::GatherOp>();
@@ -230,7 +230,7 @@ static void fuseSegments(stablehlo::ScatterOp op) {
     inner->setOperand(1, block->getArgument(3));
     updates = inner->getResult(0);
   }
-  // Each operand has an argument of its own, even where two are the same value.
+  // Each operand has its own argument, even if two operands are the same value.
   Operation *inner = builder.clone(*op);
   inner->setOperands({block->getArgument(0), block->getArgument(1), updates});
   Value table = op.getInputs().front();

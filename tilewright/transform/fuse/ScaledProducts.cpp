@@ -36,11 +36,11 @@ Value beforeConvert(Value value) {
   return convert && floatOf(convert.getOperand()) ? convert.getOperand() : value;
 }
 
-/// Whether a value has floats of at most 8 bits.
+/// Whether the elements of a value are floats of at most 8 bits.
 bool isNarrow(Value value) { return floatOf(value) && floatOf(value).getWidth() <= 8; }
 
-/// The scales that `value` repeats: for blocks along `contracting`, and along dimensions of which
-/// they have one element. Null scales if it has another form.
+/// The scales that `value` repeats: along `contracting` in blocks, and along each dimension in
+/// which they have a single element. Null scales if the value has another form.
 Side scalesOf(Value value, int64_t contracting) {
   const Dims shape(typeOf(value).getShape());
   const auto at = static_cast<size_t>(contracting);
@@ -66,7 +66,8 @@ Side scalesOf(Value value, int64_t contracting) {
                           from = typeOf(scales).getShape();
   if (!isNarrow(scales))
     return {};
-  // Each dimension of the scales is one of the operand; the ones that are missing have one scale.
+  // Each dimension of the scales is one of the operand's. Along the missing ones, all elements
+  // share a scale.
   Dims sizes(shape.size(), 1);
   for (auto [size, dim] : llvm::zip_equal(from, dims)) {
     if (reshape && dim == contracting + 1) {
@@ -80,7 +81,7 @@ Side scalesOf(Value value, int64_t contracting) {
   const int64_t block = reshape ? blocked[at + 1] : shape[at];
   if (blocks != (reshape ? blocked[at] : 1) || block < 1)
     return {};
-  // The order of the dimensions must not change: a reshape restores the ones that are missing.
+  // The order of the dimensions must not change, because a reshape only restores the missing ones.
   if (!llvm::is_sorted(dims))
     return {};
   return {Value(), scales, sizes, block};
@@ -95,7 +96,7 @@ std::optional<Side> sideOf(Value operand, int64_t contracting) {
                ? std::optional(Side{elements, {}, {}, 0})
                : std::nullopt;
   }
-  // A dequantised operand that others read, too, is computed once for all of them.
+  // A dequantised operand with other readers is computed once for all of them.
   if (!multiply->hasOneUse())
     return std::nullopt;
   for (auto [elements, scales] : {std::pair(multiply.getLhs(), multiply.getRhs()),
@@ -123,8 +124,8 @@ bool isExactInBf16(const Side &side) {
   return bits <= 8;
 }
 
-/// The scaled product that a dot_general is; null, without a change, if it is none or if it would
-/// gain nothing and `all` is not set.
+/// Rewrites a dot_general as a scaled product. Returns null and changes nothing if it is not one,
+/// or if it would gain nothing and `all` is not set.
 exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
   stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   FloatType factors = floatOf(dot.getLhs()), result = floatOf(dot.getResult());
@@ -214,7 +215,7 @@ struct ExpandScaledProducts : impl::ExpandScaledProductsPassBase<ExpandScaledPro
       auto numbers = stablehlo::DotDimensionNumbersAttr::get(
           op.getContext(), op.getLhsBatchingDimensions(), op.getRhsBatchingDimensions(), {lhsDim},
           {rhsDim});
-      // Factors of f32 are multiplied as such.
+      // Factors of f32 are multiplied in f32.
       auto precision = stablehlo::PrecisionAttr::get(
           op.getContext(), op.getFactorType().isF32() ? stablehlo::Precision::HIGHEST
                                                       : stablehlo::Precision::DEFAULT);

@@ -1,4 +1,4 @@
-// Block-scaled products of chips that multiply with scales by themselves.
+// Block-scaled products for chips whose matrix instructions apply the scales.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_SCALEDPRODUCTS_H
 #define TILEWRIGHT_TRANSFORM_FUSE_SCALEDPRODUCTS_H
 
@@ -19,7 +19,7 @@ struct TensorTypes {
 std::optional<TensorTypes> tensorTypesOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
                                          int64_t block);
 
-/// Whether the module's target multiplies with scales by itself.
+/// Whether the matrix instructions of the module's target apply scales.
 bool hasScaledUnit(mlir::Operation *op);
 
 } // namespace tilewright::fuse

@@ -36,7 +36,7 @@ Value concatenate(OpBuilder &builder, stablehlo::ConcatenateOp like, ArrayRef<Va
 }
 
 /// Concatenates the run of consecutive operands with the fewest elements, until few enough operands
-/// remain: what is large is moved once.
+/// remain, so that large operands are moved only once.
 void split(stablehlo::ConcatenateOp op) {
   OpBuilder builder(op);
   SmallVector<Value> inputs(op.getInputs());

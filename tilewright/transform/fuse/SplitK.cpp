@@ -20,11 +20,11 @@ namespace tilewright::fuse {
 
 namespace {
 
-/// Parts of K are multiples of this, so that the iterations of the parts' loops are those of the
+/// Parts of K are multiples of this, so that the loops of the parts have the same iterations as the
 /// whole: two lines of 128 bytes of 32-bit elements, one of 16-bit or 8-bit elements.
 int64_t granuleOf(int64_t bits) { return std::max<int64_t>(64, 128 * 8 / bits); }
 
-/// A dimension of the copy engine is left for the pieces.
+/// One dimension of the copy engine remains for the pieces.
 constexpr int64_t highestRank = 4;
 
 ArrayRef<int64_t> shapeOf(Value value) {
@@ -32,7 +32,7 @@ ArrayRef<int64_t> shapeOf(Value value) {
 }
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-/// The rate at which matrix instructions multiply the operands; 0 if they do not.
+/// The rate at which matrix instructions multiply the operands; 0 if none does.
 int64_t rateOf(stablehlo::DotGeneralOp dot, exec::TargetAttr target) {
   const exec::RatesAttr rates = target.getRates();
   const exec::MatrixAttr matrix = target.getMatrix();
@@ -49,8 +49,8 @@ int64_t rateOf(stablehlo::DotGeneralOp dot, exec::TargetAttr target) {
   return left.isF16() || left.isBF16() ? rates.getF16() : left.isInteger(8) ? rates.getS8() : 0;
 }
 
-/// The type of partial sums, in which nothing is lost: f32, in which a kernel sums floats anyway,
-/// or i32, whose sums are exact modulo 2^32. Null for other results.
+/// The type of partial sums, which loses nothing: f32, in which a kernel sums floats anyway, or
+/// i32, whose sums are exact modulo 2^32. Null for other results.
 Type partialType(stablehlo::DotGeneralOp dot) {
   Type result = elementOf(dot.getResult());
   if (result.isF32() || result.isF16() || result.isBF16())
@@ -123,7 +123,7 @@ Value divide(OpBuilder &builder, Value operand, int64_t dim, int64_t pieces) {
   return divided->getResult(0);
 }
 
-/// The sizes of the matmul as its cost needs them.
+/// The sizes of the matmul, in the form that the cost model takes.
 ProductSizes sizesOf(stablehlo::DotGeneralOp dot, int64_t rate) {
   stablehlo::DotDimensionNumbersAttr dims = dot.getDotDimensionNumbers();
   ArrayRef<int64_t> lhs = shapeOf(dot.getLhs()), rhs = shapeOf(dot.getRhs());
@@ -220,7 +220,7 @@ struct SplitK : impl::SplitKPassBase<SplitK> {
       return keep("matrix instructions do not multiply its types");
     const ProductSizes sizes = sizesOf(dot, rate);
     const SplitCost whole = costOfPieces(sizes, target, 1);
-    // Look first for what a split would gain if K could be divided anywhere.
+    // First find out what a split would gain if K could be divided anywhere.
     const SplitCost ideal = bestSplit(sizes, target, /*granule=*/0);
     if (!isWorthSplitting(whole, ideal))
       return keep(llvm::formatv("its {0} tiles take {1} cycles, and the best split {2}",

@@ -44,7 +44,7 @@ Parts partsFor(int64_t count) {
   }
 }
 
-/// The arithmetic that a dot_general asks for.
+/// The arithmetic that a dot_general requests.
 struct Request {
   /// The type of the parts, bf16 or tf32; null if the operands are not split.
   Type part;
@@ -102,10 +102,10 @@ bool computesSingle(stablehlo::DotGeneralOp dot) {
       return false;
     elements.push_back(type.getElementType());
   }
-  // An algorithm determines the type of the sum.
+  // If there is an algorithm, it determines the type of the sum.
   if (elements[0].isF64() || elements[1].isF64() || (elements[2].isF64() && !dot.getAlgorithm()))
     return false;
-  // Without an algorithm, only f32 has more than one way to be multiplied.
+  // Without an algorithm, only f32 can be multiplied in more than one way.
   return dot.getAlgorithm() || elements[0].isF32() || elements[1].isF32();
 }
 

@@ -21,8 +21,8 @@ constexpr int64_t enoughRows = 64;
 /// The maximum number of rows of the first level, and the minimum number of elements per row.
 constexpr int64_t maxRows = 1024, shortestRow = 512;
 
-/// Whether a row of `length` elements is some last dimensions as a whole and a part of the one
-/// before them. A kernel can tile such rows; a reshape across dimensions would leave all of them
+/// Whether a row of `length` elements consists of the innermost dimensions as a whole and a part of
+/// the next one. A kernel can tile such rows; a reshape across dimensions would leave all of them
 /// untiled.
 bool isRegular(ArrayRef<int64_t> sizes, int64_t length) {
   while (!sizes.empty() && length % sizes.back() == 0) {

@@ -7,10 +7,10 @@
 
 namespace tilewright::vgpu::nccl {
 
-/// The loop of an operation; averages and operators of programs add.
+/// The loop that computes an operation. Averages and user-defined operators are computed as sums.
 collective::Combine combineOf(ncclRedOp_t operation, ncclDataType_t type);
-/// Writes 1/ranks as one element: floats are averaged by multiplication before the sum. Returns
-/// false for integers, which are divided after it.
+/// Writes 1/ranks as one element: an average of floats multiplies by it before the sum. Returns
+/// false for integers, whose sum is divided instead.
 bool reciprocal(int ranks, ncclDataType_t type, std::byte *element);
 /// Divides integers; leaves floats alone.
 void divide(std::byte *elements, size_t count, ncclDataType_t type, uint64_t by);

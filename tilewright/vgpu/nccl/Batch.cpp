@@ -48,7 +48,8 @@ std::string describe(const CallRecord &call) {
 CallRecord Operation::record() const {
   return {.function = static_cast<uint32_t>(kind),
           .type = static_cast<uint32_t>(type),
-          // The numbers of the operators that programs make differ between ranks.
+          // Ranks may number user-defined operators differently, so the record only says that it is
+          // one.
           .operation = isReduction(kind) ? std::min<uint32_t>(operation, ncclNumOps) : 0,
           .root = root,
           .count = count,
@@ -108,8 +109,8 @@ Batch::~Batch() {
     --comm->outstanding;
 }
 
-// The first use of an algorithm or of a pair connects the ranks, for which their hosts wait: why
-// one thread that drives several devices needs groups.
+// The first use of an algorithm or of a pair of ranks connects them, and their hosts wait for the
+// connection. This is why a thread that drives several devices needs groups.
 void Batch::announceConnections() const {
   const Board &board = comm->board;
   RankSlot &own = board.slot(comm->rank);
@@ -163,7 +164,7 @@ static ncclResult_t failCuda(Comm &comm, CUresult result, const char *what) {
     return failCuda(comm, result, what);
 
 namespace {
-/// An event for its lifetime. Streams that wait for it keep what they need of it.
+/// Owns an event. It may be destroyed while a stream still waits for it, as in CUDA.
 struct TemporaryEvent {
   ~TemporaryEvent() {
     if (event)

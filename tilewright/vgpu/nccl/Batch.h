@@ -50,7 +50,7 @@ public:
   Batch(const Batch &) = delete;
   Batch &operator=(const Batch &) = delete;
 
-  /// Announces to the other ranks that this one is going to use these connections.
+  /// Announces to the other ranks that this one is about to use these connections.
   void announceConnections() const;
   /// Waits until all ranks that the first use of a connection needs have announced it, or until
   /// `isOver`.

@@ -17,7 +17,7 @@
 namespace tilewright::vgpu::nccl {
 
 namespace {
-/// The beginning of a board.
+/// The header of a board.
 struct Header {
   std::atomic<int32_t> ranks; // 0: no rank has come yet
   std::atomic<uint32_t> changes;
@@ -82,7 +82,8 @@ std::string Board::open(const Place &place, int ranks) {
   dataBegin = chunkBegin + pages(messageBytes * pairs);
   bytes = dataBegin + size_t(ranks) * 4 * chunkBytes;
   struct stat facts{};
-  // The file grows only, and every rank wants the same size; what no rank touches takes no memory.
+  // The file only grows, and every rank asks for the same size. Pages that no rank touches take no
+  // memory.
   const bool isLarge = fstat(file, &facts) == 0 && static_cast<size_t>(facts.st_size) >= bytes;
   void *memory = MAP_FAILED;
   if (isLarge || ftruncate(file, static_cast<off_t>(bytes)) == 0)

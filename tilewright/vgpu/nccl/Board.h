@@ -26,14 +26,16 @@ struct CallRecord {
 /// "ncclAllReduce(count 4, ncclFloat32, ncclSum)"
 std::string describe(const CallRecord &call);
 
-/// How far a rank is with its communicator.
+/// The state of a rank of a communicator.
 enum class RankState : uint32_t { absent, joined, revoked, aborted, left };
 
-/// Where an exchange between hosts is: only ranks with the same key take part in the same exchange.
+/// A rank's part of an exchange between hosts. Ranks with equal keys take part in the same
+/// exchange.
 struct HostLane {
   static constexpr size_t payloadBytes = 400;
   std::atomic<uint64_t> key, step;
-  // By the parity of the step: the next one may begin before all ranks have read this one.
+  // Indexed by the parity of the step, because the next step may begin before all ranks have read
+  // this one.
   char what[2][96];
   char payload[2][payloadBytes];
 };
@@ -64,7 +66,7 @@ struct Mailbox {
 /// joined; the others open it through that process.
 class Board {
 public:
-  /// Where to find a board: in an ncclUniqueId, or in a payload.
+  /// How a process finds a board; stored in an ncclUniqueId or in a payload.
   struct Place {
     char magic[8] = {'t', 'w', 'n', 'c', 'c', 'l', '0', '1'};
     int32_t process = 0, file = -1;
@@ -72,7 +74,7 @@ public:
     bool isValid() const;
   };
 
-  /// Makes the file of a board; `file` is -1 if there is no memory.
+  /// Makes the file of a board; `file` is -1 if the host has no memory left.
   static Place create();
   /// Closes the file of a place if this process made it.
   static void close(const Place &place);
@@ -102,7 +104,7 @@ public:
   /// Changes whenever a rank calls notify().
   uint32_t changes() const { return *futex; }
   void notify() const;
-  /// Waits until changes() is not `seen` any more, or for some time.
+  /// Waits until changes() differs from `seen`, or until `longest` has passed.
   void wait(uint32_t seen, std::chrono::milliseconds longest) const;
 
 private:
@@ -119,7 +121,7 @@ private:
 class Peers {
 public:
   ~Peers();
-  /// One of the members that has joined and whose process has ended before it left, or -1.
+  /// A member that joined and whose process ended before it left, or -1.
   int ended(const Board &board, std::span<const int> members);
 
 private:

@@ -13,7 +13,8 @@ namespace tilewright::vgpu::nccl {
 
 using namespace std::chrono_literals;
 
-/// How often a wait looks whether processes have ended; news of the board end it at once.
+/// How often a waiting rank checks whether processes have ended. A change of the board wakes it at
+/// once.
 static constexpr auto tick = 5ms;
 
 Comm::Comm(int rank, int ranks, CommConfig config)
@@ -50,7 +51,7 @@ ncclResult_t Comm::join(const Board::Place &place, uint64_t agreed) {
     if (theirs.agreed != agreed)
       return fail(ncclInvalidUsage,
                   concat("ranks ", rank, " and ", other, " passed different lists of unique ids"));
-    // Devices of two processes are two devices, even if they have the same number.
+    // Devices of different processes are different devices, even if they have the same number.
     if (other != rank && theirs.process == mine.process && theirs.device == mine.device)
       return fail(ncclInvalidUsage, concat("ranks ", std::min(rank, other), " and ",
                                            std::max(rank, other), " both use device ", device));
@@ -67,7 +68,7 @@ ncclResult_t Comm::state() {
 }
 
 std::string Comm::describeGone(std::span<const int> members) {
-  // A process that ended is the reason why others abort.
+  // If a process has ended, that is the reason why the others abort.
   if (const int other = peers.ended(board, members); other >= 0)
     return concat("rank ", other, " is gone: process ", board.slot(other).process.load(),
                   " has ended");

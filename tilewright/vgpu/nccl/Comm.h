@@ -1,4 +1,4 @@
-// Communicators: one rank's side.
+// A communicator, as one of its ranks sees it.
 #ifndef TILEWRIGHT_VGPU_NCCL_COMM_H
 #define TILEWRIGHT_VGPU_NCCL_COMM_H
 
@@ -27,7 +27,7 @@ struct Window {
   size_t bytes = 0;
 };
 
-/// The configuration with the defaults in place of what the program left undefined.
+/// The configuration, with defaults for everything that the program left undefined.
 struct CommConfig {
   bool isBlocking = true;
   std::string name;
@@ -64,7 +64,7 @@ public:
   ncclResult_t fail(ncclResult_t code, std::string text);
   std::string lastError();
 
-  /// Ends works on the device, now and later.
+  /// Ends the work on the device, both submitted and future.
   void stopDevice(RankState reason);
   bool isDeviceStopped() const { return deviceStopped; }
   /// Also ends waits of the host; the communicator is then freed.
@@ -73,16 +73,16 @@ public:
   bool isEnding() const { return aborted || isInterrupting; }
   /// Waits until no work of this rank runs on the device.
   void waitForRunning();
-  /// Ends the calls of this rank that wait on other threads, and waits until they are over, so that
-  /// they do not meet those that follow.
+  /// Ends the calls of this rank that wait on other threads, and waits until they have returned, so
+  /// that they do not overlap with later calls.
   void interruptCalls();
-  /// A group that uses this communicator begins or ends.
+  /// Called when a group that uses this communicator begins or ends.
   void beginCall() { ++calls; }
   void endCall() { --calls; }
   /// Waits until all work that was submitted is done. Fails if the communicator is aborted
   /// meanwhile.
   ncclResult_t flush();
-  /// Tells the other ranks that this one goes, in peace.
+  /// Tells the other ranks that this one leaves without an error.
   void leave();
 
   /// All `members` pass a payload and get those of all, in order of the members. `what` describes
@@ -106,21 +106,21 @@ public:
                               std::string_view what, const std::function<bool()> &isOver = {});
   std::span<const int> everyone() const { return allRanks; }
 
-  // Of works on the device.
+  // State of the work on the device.
   std::mutex turn;                             // held while one runs
   std::atomic<int> outstanding = 0;            // submitted and not done
   uint64_t collectives = 0, steps = 0;         // done; used under `turn`
   std::map<int, uint64_t> sends, receives;     // begun, by peer; used under `turn`
   std::map<uint64_t, uint64_t> shrinkAttempts; // by the hash of the members
 
-  // Of the thread that calls; the program must not call from two.
+  // State that only the calling thread uses; the program must not call from two threads.
   std::map<int, PreMulSum> reductions; // by ncclRedOp_t
   int nextReduction = ncclNumOps;
   std::map<ncclWindow_t, Window> windows;
   std::map<void *, Window> registrations;
   bool isFinalized = false, isRevoked = false;
-  // The last stream that got work and an event after that work, which orders works of other
-  // streams.
+  // The last stream that got work, and an event after that work: work on other streams waits for
+  // it.
   CUstream lastStream = nullptr;
   cuda_api::CUevent lastEvent = nullptr;
   bool hasLast = false;
@@ -135,13 +135,13 @@ private:
   std::mutex mutex;
   std::string text; // guarded by mutex
 
-  /// Why a member of a call will never come; empty if none is known to be gone.
+  /// Why a member of a call will never arrive; empty if no member is known to be gone.
   std::string describeGone(std::span<const int> members);
 };
 
 /// The communicators of the process, by handle. Handles are never reused.
 ncclComm_t addComm(const std::shared_ptr<Comm> &comm);
-/// Null if there is none, after ncclCommDestroy for example.
+/// Null if no communicator has the handle, for example after ncclCommDestroy.
 std::shared_ptr<Comm> findComm(ncclComm_t handle);
 void removeComm(ncclComm_t handle);
 /// All communicators that were not destroyed.

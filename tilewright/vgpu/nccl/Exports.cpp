@@ -11,7 +11,7 @@
 namespace tilewright::vgpu::nccl {
 
 namespace {
-/// The rank that calls, by its argument list, and the text of the list.
+/// Which rank makes a call, found from the arguments, and the arguments as text.
 struct Caller {
   int rank = -1;
   uint64_t communicator = 0;
@@ -41,7 +41,7 @@ struct Caller {
   }
 };
 
-/// The next of the names in "(a, b, c)".
+/// The next name in a list such as "(a, b, c)".
 std::string_view nextName(std::string_view &names) {
   while (!names.empty() && (names[0] == '(' || names[0] == ' ' || names[0] == ','))
     names.remove_prefix(1);

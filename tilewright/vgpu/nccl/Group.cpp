@@ -30,7 +30,7 @@ static ncclResult_t runJobs(std::vector<Job> &jobs) {
   for (size_t i = 0; i < jobs.size(); ++i)
     lanes[jobs[i].comms.front().get()].push_back(i);
   std::vector<std::thread> threads;
-  // A rank is done with its calls when its lane is, whatever the others wait for.
+  // A rank has finished its calls when its own lane has, even if other lanes still wait.
   auto runLane = [&](const std::vector<size_t> &lane) {
     for (size_t i : lane) {
       results[i] = jobs[i].run();
@@ -63,7 +63,7 @@ static ncclResult_t launch(std::vector<Pending> &pending) {
     batches.push_back(std::make_unique<Batch>(one.comm, std::move(one.operations)));
   for (const std::unique_ptr<Batch> &batch : batches)
     batch->announceConnections();
-  // One rank that gives up ends the group, since nothing of it has started.
+  // If one rank gives up, the whole group ends, because nothing in it has started yet.
   auto isOver = [&] {
     return std::any_of(batches.begin(), batches.end(),
                        [](const auto &batch) { return batch->comm->isEnding(); });
@@ -89,7 +89,7 @@ static ncclResult_t execute(Group &all) {
   return result;
 }
 
-/// Drops the calls of a group that failed, or that is only estimated.
+/// Drops the calls of a group that failed or that is only simulated.
 static void drop(Group &all) {
   for (Job &job : all.jobs)
     job.undo();

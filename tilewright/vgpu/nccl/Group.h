@@ -8,11 +8,11 @@ namespace tilewright::vgpu::nccl {
 
 /// A call that the hosts of several ranks execute together.
 struct Job {
-  /// The communicators that the call uses or makes, whose state is ncclInProgress meanwhile. Jobs
-  /// with the same first communicator run one after the other, all others at the same time.
+  /// The communicators that the call uses or makes; their state is ncclInProgress in the meantime.
+  /// Jobs with the same first communicator run one after the other, all others concurrently.
   std::vector<std::shared_ptr<Comm>> comms;
   std::function<ncclResult_t()> run;
-  /// Takes back what the call gave the program: called if run() fails or never runs.
+  /// Takes back what the call gave to the program. Called if run() fails or is never called.
   std::function<void()> undo = [] {};
 };
 

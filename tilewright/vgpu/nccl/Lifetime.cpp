@@ -160,8 +160,7 @@ static std::shared_ptr<Comm> makeChild(Comm &parent, int rank, int ranks,
   return child;
 }
 
-/// Ends what the rank does with the communicator, on the device and on the host. Later calls may
-/// use the host only.
+/// Ends all work and calls of the rank on the communicator. Later calls may use the host only.
 static void revoke(Comm &comm) {
   comm.isRevoked = true;
   comm.stopDevice(RankState::revoked);
@@ -176,8 +175,8 @@ struct Colour {
 };
 } // namespace
 
-/// The communicator is not known before the colours of all ranks are, so the program's handle gets
-/// its communicator when the job runs.
+/// The communicator depends on the colours of all ranks, so the program's handle gets its
+/// communicator when the job runs.
 static ncclResult_t runSplit(const std::shared_ptr<Comm> &parent, Colour mine,
                              const CommConfig &config, ncclComm_t *result) {
   std::vector<std::string> all;
@@ -287,7 +286,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comm, int ndev, const int *devlist) {
   });
 }
 
-/// Finds the communicator of a call that other calls must not overlap.
+/// Finds the communicator of a call that must not overlap with other calls.
 static ncclResult_t needReady(ncclComm_t handle, std::shared_ptr<Comm> &comm) {
   comm = findComm(handle);
   if (!comm)
@@ -372,7 +371,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t handle) {
     return failCall(ncclInvalidArgument, "invalid or destroyed communicator");
   if (!comm->isFinalized && !comm->isRevoked && comm->state() != ncclInProgress)
     comm->flush();
-  // A rank that goes while it still initialises leaves the others behind.
+  // The other ranks would wait for a rank that leaves while it initialises, so it aborts.
   if (comm->state() == ncclInProgress && !comm->isFinalized)
     comm->abort();
   else
@@ -414,7 +413,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t *asyncError) 
   return ncclSuccess;
 }
 
-/// Gives a number of a communicator that is ready.
+/// Returns a number of a communicator, which must be ready.
 template <typename Number>
 static ncclResult_t giveNumber(ncclComm_t handle, int *result, Number number) {
   std::shared_ptr<Comm> comm;

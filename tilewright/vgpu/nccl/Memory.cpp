@@ -1,4 +1,5 @@
-// Memory that communicators know: ncclMemAlloc, ncclCommRegister, ncclCommWindowRegister.
+// Memory that is registered with communicators: ncclMemAlloc, ncclCommRegister,
+// ncclCommWindowRegister.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/nccl/Cuda.h"
 #include "tilewright/vgpu/nccl/Functions.h"

@@ -20,7 +20,7 @@ static bool isShared(CallKind kind) {
   return kind == CallKind::allReduce || kind == CallKind::reduce;
 }
 
-/// Null pointers may have no bytes.
+/// Pointers may be null if there are no bytes.
 static void copyBytes(std::byte *to, const std::byte *from, size_t bytes) {
   if (bytes != 0 && to != from)
     std::memmove(to, from, bytes);
@@ -90,8 +90,9 @@ size_t Progress::stepElements(const Operation &operation) const {
   return std::max<size_t>(1, Board::chunkBytes / bytesOf(operation.type) / blocks);
 }
 
-/// Whether data of this rank reaches others in a collective, so that what precedes it here precedes
-/// what follows there; and the reverse.
+/// Whether other ranks get data of this rank in a collective (tells), or this rank gets data of
+/// others (learns). Such data orders what precedes it at the sender before what follows it at the
+/// receiver.
 static bool tells(const Operation &operation, int rank) {
   const bool isFromRoot =
       operation.kind == CallKind::broadcast || operation.kind == CallKind::scatter;
@@ -102,7 +103,7 @@ static bool learns(const Operation &operation, int rank) {
   return !isToRoot || operation.root == rank;
 }
 
-/// 0 means a collective.
+/// 0 stands for a collective.
 static uint64_t rankKey(int rank) { return static_cast<uint64_t>(rank) + 1; }
 
 unsigned Progress::learnersOf(const Operation &operation) const {
@@ -114,7 +115,8 @@ unsigned Progress::learnersOf(const Operation &operation) const {
 }
 
 uint64_t Progress::meetingOf(uint64_t from, uint64_t to, uint64_t number) const {
-  // Odd factors keep the keys of a communicator apart; those of two differ by their random ids.
+  // Odd factors make the keys within a communicator distinct; the random ids make those of
+  // different communicators distinct.
   return board.id() ^
          (number * 0x9e3779b97f4a7c15 + from * 0xc2b2ae3d27d4eb4f + to * 0x165667b19e3779f9);
 }
@@ -151,7 +153,8 @@ bool Progress::advance(Collective &now) {
     now.stage = Stage::fill;
     return true;
   case Stage::fill:
-    // The staging memory has two halves: wait until all have drained the step before the last.
+    // The staging memory has two halves: wait until all ranks have drained the step before the
+    // last.
     if (step >= 2 && !haveAll(&RankSlot::drained, step - 1))
       return false;
     fill(operation, now.offset, elements);
@@ -297,8 +300,8 @@ void Progress::noteMismatch(const CallRecord &own, int other, const CallRecord &
   std::fprintf(stderr, "tilewright vgpu nccl: %s\n", comm.lastError().c_str());
 }
 
-/// A message matches a message with the same number of the same direction. Neither side proceeds
-/// before the other has come.
+/// A send matches the receive with the same number between the same ranks. Neither side proceeds
+/// before the other has arrived.
 bool Progress::advanceSend(Message &now) {
   const Operation &operation = *now.operation;
   Mailbox &box = board.mailbox(comm.rank, operation.root);

@@ -36,7 +36,7 @@ private:
     size_t offset = 0; // bytes done
   };
 
-  /// All return whether something changed.
+  /// Each returns whether something changed.
   bool advance(Collective &collective);
   bool advanceSend(Message &message);
   bool advanceReceive(Message &message);
@@ -49,11 +49,11 @@ private:
   void drain(const Operation &operation, size_t offset, size_t elements);
   /// Multiplies elements with the factor of the operation, or with 1/n for an average.
   void scale(const Operation &operation, std::byte *elements, size_t count);
-  /// For checks: the key by which works of ranks tell each other what happened before, and the
+  /// For the race checker: the key under which ranks tell each other what happened before, and the
   /// number of ranks of this process that learn it.
   uint64_t meetingOf(uint64_t from, uint64_t to, uint64_t number) const;
   unsigned learnersOf(const Operation &operation) const;
-  /// Says that two ranks called different things; the operation then never ends.
+  /// Reports that two ranks made different calls; the operation then never ends.
   void noteMismatch(const CallRecord &own, int other, const CallRecord &theirs);
   std::string describe(std::span<const Collective> collectives,
                        std::span<const Message> messages) const;

@@ -44,7 +44,7 @@ void record(std::string_view function, uint64_t communicator, int rank, std::str
     return;
   if (all.file < 0)
     all.file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  // Processes append to the same file; a line is one write.
+  // Several processes append to the same file, so each line is a single write.
   if (all.file < 0 || write(all.file, line.data(), line.size()) < 0)
     std::fprintf(stderr, "tilewright vgpu nccl: cannot write %s: %s\n", path.c_str(),
                  std::strerror(errno));

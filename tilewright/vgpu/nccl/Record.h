@@ -1,5 +1,4 @@
-// Records the calls of the process, for tests that compare those of ranks, and lists what was not
-// destroyed.
+// Records the calls of the process, for tests that compare ranks, and lists what was not destroyed.
 #ifndef TILEWRIGHT_VGPU_NCCL_RECORD_H
 #define TILEWRIGHT_VGPU_NCCL_RECORD_H
 

@@ -108,7 +108,8 @@ static Settings readSettings() {
       settings.problem = concat("TILEWRIGHT_VGPU_NCCL_VERSION is '", version,
                                 "', expected a version from 2.23 to 2.32, such as 2.27.5");
   }
-  // A kernel of NCCL that waits for another rank is a kernel that does not end.
+  // A kernel of NCCL that waits for another rank does not end, so the limit for kernels applies to
+  // it unless NCCL has its own.
   for (const char *variable : {"TILEWRIGHT_VGPU_TIMEOUT", "TILEWRIGHT_VGPU_NCCL_TIMEOUT"})
     if (const std::string_view text = valueOf(variable); !text.empty()) {
       const std::optional<double> seconds = numberIn<double>(text);

@@ -12,7 +12,7 @@
 
 namespace tilewright::vgpu::nccl {
 
-/// A fault on demand, in a call or in the work of a call on its stream.
+/// An injected fault, in a call or in the work of a call on its stream.
 struct Fault {
   enum class Action : uint8_t { fail, delay, die, hang };
   Action action = Action::fail;

@@ -16,8 +16,8 @@ namespace tilewright::runtime::cuda {
 using namespace std::chrono_literals;
 using collective::Descriptor;
 
-/// Messages keep their boundaries on these sockets. A question is the name of a descriptor, the
-/// answer a byte, with the descriptor unless it is not offered yet.
+/// These sockets preserve message boundaries. A request is the name of a descriptor; the reply is a
+/// byte, with the descriptor if it has been offered.
 static constexpr int socketType = SOCK_SEQPACKET | SOCK_CLOEXEC;
 static constexpr size_t longestName = 4096;
 /// How long a process waits before it asks again.
@@ -33,7 +33,7 @@ static std::string keyOf(const collective::Membership &membership, int64_t proce
   return concat(membership.job, "/symmetric/", membership.epoch, "/", process);
 }
 
-/// A byte with room for a descriptor.
+/// A message of one byte, with room for a descriptor.
 struct Answer {
   char byte = 0;
   iovec piece = {&byte, 1};
@@ -60,11 +60,11 @@ static void sendAnswer(int socket, int descriptor) {
     header->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
   }
-  // A process that no longer waits is not our concern.
+  // The other process may have stopped waiting, which is not an error here.
   (void)!sendmsg(socket, &answer.message, MSG_NOSIGNAL);
 }
 
-/// The descriptor, -1 if it is not offered yet; empty if the other process has ended.
+/// The descriptor, or -1 if it has not been offered yet; empty if the other process has ended.
 static std::optional<int> receiveAnswer(int socket) {
   Answer answer(true);
   if (recvmsg(socket, &answer.message, MSG_CMSG_CLOEXEC) != 1)
@@ -124,7 +124,7 @@ void HandleExchange::answer(int socket) {
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 ||
       credentials.uid != getuid())
     return;
-  // A connection that asks nothing must not delay the others for long.
+  // A connection without a request must not delay the others for long.
   char name[longestName];
   if (!collective::awaitEvent(socket, POLLIN, after(1s)))
     return;

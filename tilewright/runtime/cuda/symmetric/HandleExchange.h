@@ -1,4 +1,4 @@
-// HandleExchange: file descriptors that the processes of a host give each other.
+// HandleExchange: passes file descriptors between the processes of a host.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_HANDLEEXCHANGE_H
 #define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_HANDLEEXCHANGE_H
 
@@ -11,8 +11,8 @@
 
 namespace tilewright::runtime::cuda {
 
-/// A thread answers other processes, which ask for a descriptor by its name. So processes may offer
-/// and get in any order. Thread-safe.
+/// A thread answers requests of other processes for a descriptor by its name, so processes may
+/// offer and get descriptors in any order. Thread-safe.
 class HandleExchange {
 public:
   /// Publishes an address under `<job>/symmetric/<epoch>/<process>`.
@@ -20,7 +20,7 @@ public:
                                                       tilewright::KeyValueStore &store);
   ~HandleExchange();
 
-  /// Takes the descriptor and keeps it open as long as this object.
+  /// Takes ownership of the descriptor and keeps it open for the lifetime of this object.
   void offer(const std::string &name, int descriptor);
   /// Waits until the process offers it; the caller closes it.
   ///  - ranksNotConnected (E6032): it did not do so before the deadline, or cannot be reached.

@@ -67,9 +67,9 @@ private:
   int depth = 0; // of open groups
 };
 
-/// The number of members of the rank's group, 0 if it is in none. A permute is a message between
-/// two ranks for all of them, also for those without a pair, because all must choose the same
-/// engine.
+/// The number of members of the rank's group; 0 if the rank is in no group. A permute counts as a
+/// message between two ranks on every rank, even on one without a partner, because all ranks must
+/// choose the same engine.
 int64_t groupSize(const DeviceClique &clique, int64_t rank, int64_t ranks) {
   if (clique.isPairs)
     return 2;

@@ -1,4 +1,4 @@
-// PricedEngine: NCCL, or kernels of our own where the cost tables price them lower.
+// PricedEngine: NCCL, or our own kernels where the cost tables say that they are faster.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_PRICEDENGINE_H
 #define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_PRICEDENGINE_H
 
@@ -8,9 +8,9 @@
 
 namespace tilewright::runtime::cuda {
 
-/// Whether kernels of our own take less time than NCCL for a collective whose operands have `bytes`
-/// bytes on each of `members` ranks. Thread-safe; must depend on nothing else, because all ranks of
-/// a group must choose the same engine.
+/// Whether our own kernels are faster than NCCL for a collective whose operands have `bytes` bytes
+/// on each of `members` ranks. Thread-safe. Must depend on nothing else, because all ranks of a
+/// group must choose the same engine.
 using CollectiveChoice = std::function<bool(collective::Kind kind, double bytes, int64_t members)>;
 
 /// Two engines with the same ranks. A collective is enqueued on the same stream whichever engine

@@ -61,11 +61,12 @@ struct SymmetricEngine::State {
     return failure ? Status(Error::collectiveAborted, *failure) : Status();
   }
   bool isHere(int64_t rank) const { return ordinals[static_cast<size_t>(rank)] >= 0; }
-  /// The team of these engine ranks, of which one is here, in a lane; the same for all programs.
+  /// The team of these engine ranks, at least one of which is in this process, for a lane. All
+  /// programs share it.
   Result<std::shared_ptr<Team>> teamOf(const std::vector<int64_t> &engineRanks, uint8_t lane);
-  /// Waits for the parts of other processes.
+  /// Waits until other processes have offered their parts.
   Status importParts(const std::vector<int64_t> &engineRanks, uint8_t lane, Deadline deadline);
-  /// The kernel of a rank, whose device is current.
+  /// The kernel of a rank. The rank's device must be current.
   Result<std::pair<CUfunction, CollectiveImage>> functionOf(const CollectiveKernel &kernel,
                                                             int64_t rank);
 };
@@ -140,7 +141,7 @@ SymmetricEngine::State::functionOf(const CollectiveKernel &kernel, int64_t rank)
   return std::pair(function, image->second);
 }
 
-/// A rank's place in a clique.
+/// The position of a rank in a clique.
 struct SymmetricEngine::Seat {
   std::shared_ptr<Team> team; // null if the rank is in no group, or alone
   size_t position = 0, members = 0;
@@ -164,7 +165,7 @@ public:
   }
   Status endGroup() override;
   Status check() override { return state->failed(); }
-  // Operands that are not in the engine's memory go through its windows.
+  // Operands outside of the engine's memory are copied through its windows.
   Status registerMemory(std::byte *, size_t) override { return Status(); }
   Status deregisterMemory(std::byte *) override { return Status(); }
   Result<void *> registerWindow(size_t, std::byte *, size_t, Deadline) override { return nullptr; }
@@ -176,7 +177,7 @@ private:
     size_t clique;
     DeviceStream stream;
   };
-  /// One tensor of a call, among the members of a team.
+  /// One tensor of a call, on the members of a team.
   struct Part {
     const Call &call;
     const Tensor &tensor;
@@ -237,7 +238,7 @@ Status SymmetricEngine::Communicator::enqueue(const Call &call, size_t clique,
 }
 
 // Ranks may have enqueued the calls of a group in different orders, but their kernels wait for each
-// other: so all ranks take them in the order of the program.
+// other. So all ranks launch them in program order.
 Status SymmetricEngine::Communicator::endGroup() {
   if (--depth > 0)
     return Status();
@@ -368,7 +369,7 @@ Status SymmetricEngine::Communicator::allReduce(const Part &part) {
   return Status();
 }
 
-// A row is what one rank gives to, or gets from, another one. Pieces are columns of all rows.
+// A row is the data that one rank sends to another. A piece is a range of columns of all rows.
 Status SymmetricEngine::Communicator::piecewise(const Part &part, size_t count, size_t rowsIn,
                                                 size_t rowsOut) {
   const size_t width = part.width;
@@ -378,8 +379,8 @@ Status SymmetricEngine::Communicator::piecewise(const Part &part, size_t count, 
     const size_t now = std::min(most, count - at);
     const bool isWhole = now == count;
     const Tensor &tensor = part.tensor;
-    // The operand of a reduce_scatter and the result of the others must be in a window; the other
-    // side is where the caller has it, if kernels can access it there.
+    // The operand of a reduce_scatter, and the result of any other kind, must be in a window. The
+    // other side stays in the caller's memory if kernels can access it there.
     const bool needsIn = part.call.kind == Kind::reduceScatter;
     const std::byte *in = tensor.in + at * width;
     const bool copiesIn = needsIn || !isAligned(in) || (rowsIn > 1 && !isWhole);
@@ -403,7 +404,7 @@ Status SymmetricEngine::Communicator::piecewise(const Part &part, size_t count, 
   return Status();
 }
 
-// Kernels get the rows from the window for results, and their lists in the window for operands.
+// Kernels read the rows from the result window and their lists from the operand window.
 Status SymmetricEngine::Communicator::ragged(const Part &part) {
   const Tensor &tensor = part.tensor;
   const std::span<const int64_t> lists = part.call.ragged;
@@ -422,9 +423,9 @@ Status SymmetricEngine::Communicator::ragged(const Part &part) {
                             static_cast<size_t>(lists[entries + i]) * row));
     return Status();
   }
-  // Rows that are too long for two slots of each range are several rows of a shorter length. This
-  // and the number of rows in a slot must be the same on all ranks, whose shapes may differ in the
-  // number of rows.
+  // A row that is too long for two slots of each range is divided into several shorter rows. This
+  // length and the number of rows in a slot must be the same on all ranks, whose shapes may differ
+  // in the number of rows.
   const size_t slot = state->options.windowBytes / (2 * entries);
   int64_t pieces = 1;
   while (pieces < count &&
@@ -536,7 +537,7 @@ SymmetricEngine::prepare(const std::vector<int64_t> &members, std::span<const De
   TILEWRIGHT_TRY(state->failed());
   const auto ranks = static_cast<int64_t>(members.size());
   std::vector<std::unique_ptr<collective::DeviceCommunicator>> result;
-  // All parts are offered before the first one is waited for, since processes come to the groups in
+  // Offer all parts before waiting for the first one, because processes reach the groups in
   // different orders.
   std::vector<std::pair<std::vector<int64_t>, uint8_t>> teams;
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -593,8 +594,9 @@ void SymmetricEngine::free(int64_t, std::byte *data) {
   state->allocations.erase(data);
 }
 
-// A kernel waits until a word is at least its own count. A count that no kernel reaches ends all
-// waits, and only the words of peers are written, never those by which a rank counts itself.
+// A kernel waits until a word is at least its own count. Writing a count that no kernel reaches
+// ends all waits. Only the words that peers write are set, never those with which a rank counts its
+// own calls.
 void SymmetricEngine::revoke(const std::string &why) {
   std::lock_guard lock(state->mutex);
   if (state->failure)
@@ -604,7 +606,8 @@ void SymmetricEngine::revoke(const std::string &why) {
   for (const auto &[key, team] : state->teams) {
     const auto ranks = static_cast<int64_t>(team->memory->ranks());
     for (size_t rank = 0; rank < team->memory->ranks(); ++rank) {
-      // Kernels wait for words of their own part; other processes end their own waits.
+      // Kernels wait for words in their own part; other processes end the waits of their own
+      // kernels.
       if (!team->memory->isHere(rank) || !state->access->makeCurrent(key.first[rank]).isOk())
         continue;
       CUstream stream = nullptr;
@@ -614,7 +617,7 @@ void SymmetricEngine::revoke(const std::string &why) {
         state->api->cuMemsetD8Async(team->memory->part(rank) +
                                         static_cast<uint64_t>(point * 2 * ranks * 4),
                                     0x3F, static_cast<size_t>(ranks * 4), stream);
-      // Waits for the words only: the stream has nothing else.
+      // Waits only for these words to be written, because the stream has no other work.
       state->api->cuStreamSynchronize(stream);
       state->api->cuStreamDestroy(stream);
     }

@@ -1,4 +1,4 @@
-// SymmetricEngine: collectives of the GPUs of one host by kernels of our own.
+// SymmetricEngine: collectives among the GPUs of one host, by our own kernels.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICENGINE_H
 #define TILEWRIGHT_RUNTIME_CUDA_SYMMETRIC_SYMMETRICENGINE_H
 
@@ -18,7 +18,7 @@ struct CollectiveImage {
   std::string ptx, symbol;
   unsigned blocks = 1, threads = 128, sharedBytes = 0;
 };
-/// Compiles a kernel; unimplemented if there is none of this form. Thread-safe.
+/// Compiles a kernel; unimplemented if no kernel has this form. Thread-safe.
 using CollectiveCompiler =
     std::function<Result<CollectiveImage>(const numerics::CollectiveKernel &)>;
 
@@ -34,9 +34,9 @@ public:
   struct Options {
     size_t windowBytes = size_t(4) << 20;
     int64_t points = 8;
-    /// all_reduces of at most this many bytes are one-shot.
+    /// An all_reduce of at most this many bytes is one-shot.
     size_t oneShotBytes = size_t(256) << 10;
-    /// Whether sums may have the order that the interconnect chooses.
+    /// Whether the interconnect may choose the order of sums.
     bool mayReorder = false;
   };
   /// `ordinals` are the driver's devices by rank. `access` must outlive the engine.
@@ -61,7 +61,7 @@ public:
           Deadline deadline) override;
   Result<std::byte *> allocate(int64_t rank, size_t bytes) override;
   void free(int64_t rank, std::byte *data) override;
-  /// Ends the waits of all kernels, so that streams go on; their results are not valid.
+  /// Ends the waits of all kernels, so that streams proceed; the results are invalid.
   void revoke(const std::string &why) override;
   ///  - unimplemented: the processes that remain connect a new engine.
   Result<std::unique_ptr<collective::DeviceEngine>> shrink(const std::vector<int64_t> &without,

@@ -7,7 +7,7 @@ namespace tilewright::runtime::cuda {
 static CUmemAllocationProp propertiesOf(int ordinal) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  // Multicast objects take only memory that could be exported.
+  // Multicast objects accept only exportable memory.
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, ordinal};
   return properties;

@@ -10,13 +10,13 @@
 
 namespace tilewright::runtime::cuda {
 
-/// A window as kernels take it, by value (target/nvptx/lower/Windows.h): the rank, the address that
-/// reaches all parts or 0, and the address of each rank's part.
+/// A window, as kernels take it by value (target/nvptx/lower/Windows.h): the rank, the multicast
+/// address of all parts or 0, and the address of each rank's part.
 using WindowArgument = std::vector<uint64_t>;
 
-/// One part on each device, all of the same size. If all devices are of this process and support
-/// it, an address that reaches all parts at once (multicast) by the interconnect's own
-/// instructions. Parts are zero at first.
+/// One part on each device, all of the same size. If all devices belong to this process and support
+/// multicast, also an address at which the interconnect reaches all parts at once. Parts are zero
+/// at first.
 class SymmetricMemory {
 public:
   /// `ordinals` are the driver's devices, in the order of ranks; negative for a device of another
@@ -24,22 +24,22 @@ public:
   ///  - cudaCall (E5122)
   static Result<std::unique_ptr<SymmetricMemory>> make(std::shared_ptr<const DriverApi> api,
                                                        std::span<const int> ordinals, size_t bytes);
-  /// No kernel may access the memory any more.
+  /// Requires that no kernel accesses the memory any more.
   ~SymmetricMemory();
 
-  /// A file descriptor of a part of this process, which the caller closes.
+  /// A file descriptor for a part that belongs to this process; the caller closes it.
   Result<int> exportPart(size_t rank) const;
   /// Maps the part of another process. Does not close the descriptor.
   Status importPart(size_t rank, int descriptor);
 
   size_t ranks() const { return ordinals.size(); }
   bool isHere(size_t rank) const { return ordinals[rank] >= 0; }
-  /// Whether it is on a device of this process, or imported.
+  /// Whether the part is on a device of this process or was imported.
   bool hasPart(size_t rank) const { return parts[rank].isMapped; }
   /// At least the requested size.
   size_t bytes() const { return size; }
   CUdeviceptr part(size_t rank) const { return parts[rank].address; }
-  /// 0 if there is none.
+  /// The multicast address; 0 if the memory has none.
   CUdeviceptr multicast() const { return everywhere.address; }
 
   /// The window of the same bytes of all parts, at `offset`, as rank `rank` passes it.

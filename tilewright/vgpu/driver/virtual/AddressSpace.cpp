@@ -37,7 +37,7 @@ CUresult AddressSpace::reserve(uint64_t bytes, uint64_t alignment, uint64_t hint
   if (!begin)
     return fail(CUDA_ERROR_OUT_OF_MEMORY,
                 concat("cannot reserve ", bytes, " bytes of address space"));
-  // Give back what alignment does not need.
+  // Unmap what the alignment does not need.
   const uint64_t aligned = (begin + alignment - 1) / alignment * alignment;
   if (aligned > begin)
     munmap(pointer(begin), aligned - begin);

@@ -25,7 +25,7 @@ public:
     std::shared_ptr<MemoryObject> object;
     uint64_t devices = 0; // that have access, one bit for each ordinal
   };
-  /// The mapping that contains `address`, and its begin; nullopt if there is none.
+  /// The mapping that contains `address`, and its start; nullopt if there is none.
   std::optional<std::pair<uint64_t, Mapping>> find(CUdeviceptr address);
 
 private:

@@ -17,7 +17,7 @@ namespace tilewright::vgpu::driver {
 
 namespace {
 
-/// The contents of a handle. The descriptor is of the process that made it.
+/// The contents of a handle. The descriptor belongs to the process that made it.
 struct IpcHandle {
   static constexpr char memoryMagic[8] = "twvgpuI", eventMagic[8] = "twvgpuE";
 
@@ -56,7 +56,7 @@ static IpcHandle makeHandle(const char *magic, int file) {
   return handle;
 }
 
-/// Opens the file of a handle. The process that made it must still have it.
+/// Opens the file of a handle. The process that made it must still have it open.
 static CUresult openFile(const IpcHandle &handle, const char *magic, int &file) {
   if (std::memcmp(handle.magic, magic, sizeof(handle.magic)) != 0)
     return fail(CUDA_ERROR_INVALID_VALUE, "the handle was not made by this driver");
@@ -116,7 +116,7 @@ std::shared_ptr<Fence> SharedEvent::latest(const std::shared_ptr<SharedEvent> &e
     fence->signal();
     return fence;
   }
-  // Another process may finish the record, and gives no other sign.
+  // Another process may complete the record without any other notification.
   std::thread([event, fence, wanted] {
     for (uint64_t i = 1; event->state.done < wanted; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));

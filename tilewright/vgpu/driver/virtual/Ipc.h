@@ -7,7 +7,7 @@
 namespace tilewright::vgpu::driver {
 
 /// The state of an event that processes share: how often it was recorded, and how many of the
-/// records are done. Kept in a file without a name.
+/// records are done. Stored in an unnamed file.
 class SharedEvent {
 public:
   /// Null if the host has no memory left.

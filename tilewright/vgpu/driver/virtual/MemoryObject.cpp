@@ -53,7 +53,7 @@ bool PhysicalMemory::mapBase() {
   if (at == MAP_FAILED)
     return false;
   base = static_cast<std::byte *>(at);
-  // Another process may have written what it exports.
+  // Another process may have written to the memory that it exports.
   tellAllocated(reinterpret_cast<uint64_t>(base), bytes, /*isInitialised=*/isImported);
   const auto begin = reinterpret_cast<uint64_t>(base);
   machine::allocations().add({.begin = begin,

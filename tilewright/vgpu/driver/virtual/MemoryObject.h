@@ -10,8 +10,8 @@ namespace tilewright::vgpu::driver {
 /// Sizes and addresses of memory objects are multiples of this many bytes, as on physical GPUs.
 inline constexpr uint64_t granularity = uint64_t(2) << 20;
 
-/// An object in a file that has no name (memfd). Processes share it by its descriptor, and it ends
-/// with the last process that has it open.
+/// An object in an unnamed file (memfd). Processes share it by its descriptor; it ends with the
+/// last process that has it open.
 struct MemoryObject : Handled {
   MemoryObject(uint64_t bytes, unsigned long long handleTypes, int file)
       : bytes(bytes), handleTypes(handleTypes), file(file) {}

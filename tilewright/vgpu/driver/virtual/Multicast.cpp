@@ -40,7 +40,7 @@ static constexpr uint64_t teamBytes =
     (sizeof(Team) + FileKind::pageBytes - 1) / FileKind::pageBytes * FileKind::pageBytes;
 
 namespace {
-/// Holds the team's lock. A process that ended while it held the lock has lost it.
+/// Holds the team's lock. If a process ends while it holds the lock, the lock is released.
 class TeamLock {
 public:
   explicit TeamLock(Team &team) : team(team) {
@@ -155,7 +155,7 @@ CUresult MulticastObject::waitUntilComplete(std::string_view call) {
   }
 }
 
-/// The position of a device of this process in the team; `joined` if it is not in it.
+/// The position of a device of this process in the team; `joined` if it is not a member.
 static uint32_t memberOf(const Team &team, const Device &device) {
   const int process = getpid();
   uint32_t i = 0;

@@ -12,8 +12,8 @@ namespace tilewright::vgpu::driver {
 struct Team;
 struct Binding;
 
-/// The team and its bindings are in the object's file, so that processes that share the object see
-/// the same. Thread-safe, also between processes.
+/// The team and its bindings are in the object's file, so that all processes that share the object
+/// see the same state. Thread-safe, also between processes.
 class MulticastObject final : public MemoryObject, public machine::MulticastMemory {
 public:
   /// Creates an object for `devices` devices of any processes.

@@ -1,4 +1,4 @@
-// Other processes of the machine, and the files without names that they share.
+// Other processes of the machine, and the unnamed files that they share.
 #ifndef TILEWRIGHT_VGPU_DRIVER_VIRTUAL_OTHERPROCESS_H
 #define TILEWRIGHT_VGPU_DRIVER_VIRTUAL_OTHERPROCESS_H
 

@@ -15,7 +15,8 @@ ProductLayout layoutOf(const ProductMode &mode, unsigned m) {
 
 ScalePlace placeOfScale(uint32_t index, uint32_t number, uint32_t firstByte, uint32_t rows,
                         bool isHalved) {
-  // The scales of a row are consecutive bytes; after four of them come those of the next columns.
+  // The scales of a row are consecutive bytes. The scales of the next columns follow after four of
+  // them.
   const uint32_t byte = firstByte + number, group = byte / 4;
   if (isHalved) {
     const uint32_t half = rows / 2;
@@ -32,7 +33,7 @@ std::vector<bool> zeroColumns(uint64_t mask, unsigned m, unsigned n) {
     return zero;
   const auto skip = static_cast<unsigned>(mask >> 40 & 0xff) + 1;
   const auto use = static_cast<unsigned>(mask >> 48 & 0xff) + 1;
-  // Each of the parts of the columns that the lanes compute has a mask of its own.
+  // Each part of the columns has its own mask of lanes.
   const unsigned parts = m == 128 ? 1 : m == 64 ? 2 : 4, width = n / parts;
   for (unsigned j = 0; j < n; ++j) {
     const unsigned part = j / width;

@@ -55,7 +55,7 @@ static Modifier widenedType(ProductType type) {
   }
 }
 
-/// Converts chunks of 16 bytes to floats. In tensor memory, an element of 4 or 6 bits has a byte.
+/// Converts chunks of 16 bytes to floats. In tensor memory, an element of 4 or 6 bits takes a byte.
 static void widenChunks(ProductKind kind, ProductType type, bool inBytes, const std::byte *base,
                         std::span<const uint32_t> offsets, float *to) {
   if (const Modifier plain = widenedType(type); plain != Modifier::none) {
@@ -118,7 +118,7 @@ bool ProductReader::readTensor(Block &block, uint32_t address, const ProductLayo
   AccessTeller teller(warp, op, AccessKind::read, Proxy::generic, id);
   offsets.clear();
   for (unsigned row = 0; row < layout.rows; ++row) {
-    // .ashift: each row but the first is that of the lane before.
+    // .ashift: each row but the first is taken from the lane before its own.
     const uint32_t at = lane + layout.laneOf(form.shiftsA && row > 0 ? row - 1 : row);
     teller.range(flatTensorAddress(block, at, column), 16 * chunks);
     for (unsigned chunk = 0; chunk < chunks; ++chunk)

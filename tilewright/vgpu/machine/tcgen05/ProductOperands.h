@@ -23,8 +23,8 @@ struct ProductReader {
   /// Reads A from the tensor memory of `block`. False after a fault.
   bool readTensor(Block &block, uint32_t address, const ProductLayout &layout,
                   std::vector<float> &values) const;
-  /// Reads the scales of `rows` rows, k / block for each. False after a fault, or if copies that
-  /// the quarters of the lanes read differ.
+  /// Reads the scales of `rows` rows, k / block for each. Returns false after a fault, or if the
+  /// copies of the scales for the four quarters of the lanes differ.
   bool readScales(Block &block, uint32_t address, unsigned rows, unsigned firstByte, bool isHalved,
                   std::vector<float> &scales) const;
 };

@@ -13,7 +13,7 @@ std::string SharedMatrix::problem(bool isTransposed) const {
     return concat("bits 46 to 48 of a matrix descriptor must be 1, got ", version);
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
     return concat("the swizzle of a matrix descriptor must be 0, 1, 2, 4 or 6, got ", swizzle);
-  // Swizzles use the bits of the address, so a base offset can only repeat them.
+  // Swizzles use address bits, so a base offset can only repeat them.
   if (baseOffset != 0 && baseOffset != (start >> 7 & 7))
     return concat("a matrix descriptor has the base offset ", baseOffset,
                   ", but its address implies ", start >> 7 & 7);

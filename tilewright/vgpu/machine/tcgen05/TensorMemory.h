@@ -19,7 +19,7 @@ namespace tilewright::vgpu::machine {
 class TensorMemory {
 public:
   static constexpr uint32_t lanes = tensorLanes, columns = tensorColumns;
-  /// Columns are allocated in units of this many.
+  /// Columns are allocated in multiples of this number.
   static constexpr uint32_t unit = 32;
 
   TensorMemory() : words(size_t(lanes) * pitch) {}
@@ -48,15 +48,15 @@ public:
   uint32_t waiting = 0;
 
 private:
-  /// Words from a lane to the next. Not a power of two, since all lanes of a column would then
-  /// share the same sets of the host's cache.
+  /// The distance between lanes in words. Not a power of two, because all lanes of a column would
+  /// then share the same sets of the host's cache.
   static constexpr uint32_t pitch = columns + 16;
   std::vector<uint32_t> words;
   uint32_t used = 0;                             // units, one bit each
   std::array<uint32_t, columns / unit> starts{}; // columns of the allocation that begins at a unit
 };
 
-/// The block's tensor memory; it has none before its first allocation.
+/// The block's tensor memory; null before its first allocation.
 TensorMemory *tensorMemoryOf(Block &block);
 /// The same, created if needed.
 TensorMemory &makeTensorMemory(Block &block);

@@ -38,8 +38,8 @@ static Extent extentOf(const TensorMoveForm &form) {
   return {16, wide * count, 2, form.split};
 }
 
-/// The tensor memory that the warp accesses at `address`. A warp has the 32 lanes of its place in
-/// its warpgroup. Null after a fault.
+/// The tensor memory that the warp accesses at `address`. A warp may access the 32 lanes that
+/// correspond to its position in the warpgroup. Null after a fault.
 static TensorMemory *memoryFor(Warp &warp, const Op *op, const TensorMoveForm &form,
                                uint32_t address, const Extent &extent) {
   const uint32_t lane = address >> 16, column = address & 0xffff, own = 32 * (warp.index % 4);
@@ -79,7 +79,7 @@ static void forCells(const TensorMoveForm &form, TensorMemory &memory, uint32_t 
   const uint32_t wide = form.isPacked ? 2 : 1;
   for (uint32_t index = 0; index < form.slots.size(); ++index)
     for (uint32_t thread = 0; thread < 32; ++thread) {
-      // Packed registers hold two columns each; the distance of the halves stays.
+      // Packed registers hold two columns each; the distance between the halves stays the same.
       TensorCell cell = cellOf(form.shape, thread, index, 0);
       cell.column =
           wide * cell.column + (form.shape == TensorShape::split && thread >= 16 ? form.split : 0);
@@ -105,7 +105,7 @@ static uint32_t reduced(const TensorReduction &reduction, uint32_t a, uint32_t b
   return isLess == reduction.isMin ? a : b;
 }
 
-/// The extreme of each thread's registers.
+/// The minimum or maximum of each thread's registers.
 static void reduce(const TensorMoveForm &form, std::byte *registers) {
   const TensorReduction &reduction = form.reduction;
   for (uint32_t thread = 0; thread < 32; ++thread) {

@@ -252,7 +252,7 @@ bool Product::multiply(Block &block, unsigned rank) {
       bBits += significandBits(ProductType::e4m3);
     }
   }
-  // TileProduct wants a power of two.
+  // TileProduct requires a power of two.
   const unsigned depth = std::bit_ceil(k);
   if (depth != k) {
     scaledA = padded(*rows, k, depth);

@@ -29,8 +29,8 @@ After runTensorProduct(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 /// The columns of B that a zero-column mask sets to zero, one flag each.
 std::vector<bool> zeroColumns(uint64_t mask, unsigned m, unsigned n);
 
-/// The places of the elements of D: row `row` of the block's part is in `lane`, and in `lane +
-/// step`, `lane + 2 * step` … for further parts of the columns.
+/// Where the elements of D are: row `row` of the block's part is in `lane`, and in `lane + step`,
+/// `lane + 2 * step` … for further parts of the columns.
 struct ProductLayout {
   unsigned rows = 0;     // in each block
   unsigned parts = 1;    // of the columns
