@@ -5,7 +5,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -118,15 +117,11 @@ def test_the_code_for_a_chip_is_found_in_a_bundle(tmp_path):
     assert ours[0] == ours[1]
 
 
-def test_triton_objects_are_printed_like_llvm(tmp_path, pytestconfig):
-    every = pytestconfig.getoption("--all")
-    environment = dict(os.environ, TRITON_CACHE_DIR=str(tmp_path / "cache"))
-    flags = [] if every else ["--sample"]
-    run(sys.executable, HERE / "triton_objects.py", tmp_path / "objects", *flags, env=environment)
-    paths = sorted((tmp_path / "objects").glob("*.hsaco"))
+def test_triton_objects_are_printed_like_llvm(triton_objects, pytestconfig):
+    paths = sorted(triton_objects.glob("*.hsaco"))
     instructions = expect_equal(paths)
     print(f"Triton: {len(paths)} objects, {instructions} instructions")
-    assert not every or (len(paths) >= 58 and instructions >= 60000)
+    assert not pytestconfig.getoption("--all") or (len(paths) >= 58 and instructions >= 60000)
 
 
 def test_wrong_arguments_are_explained(tmp_path):

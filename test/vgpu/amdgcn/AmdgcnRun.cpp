@@ -1,0 +1,97 @@
+// Runs a kernel of a code object on the virtual GPU, for test_execute.py:
+//
+//   AmdgcnRun OBJECT KERNEL GX,GY,GZ BX,BY,BZ LDS ARGUMENT…
+//
+// An argument is `file:PATH` (a buffer with the bytes of the file, which are written back),
+// `i32:N`, `i64:N`, `f32:X`, `f64:X`, or `null` (a pointer that is 0). Only the buffers may be
+// accessed. Prints the error and returns 1 if the launch fails.
+#include "tilewright/vgpu/amdgcn/execute/Launch.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+using namespace tilewright;
+using namespace tilewright::vgpu::amdgcn;
+
+namespace {
+struct Buffer {
+  std::string path;
+  std::vector<char> bytes;
+};
+} // namespace
+
+static std::vector<char> readFile(const std::string &path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+static std::array<uint32_t, 3> readSizes(const std::string &text) {
+  std::array<uint32_t, 3> sizes{1, 1, 1};
+  std::istringstream stream(text);
+  std::string word;
+  for (uint32_t &size : sizes)
+    if (std::getline(stream, word, ','))
+      size = static_cast<uint32_t>(std::stoul(word));
+  return sizes;
+}
+
+/// The bytes of an argument.
+static std::string bytesOf(const std::string &kind, const std::string &text,
+                           std::vector<std::unique_ptr<Buffer>> &buffers) {
+  auto pack = [](auto value) {
+    return std::string(reinterpret_cast<const char *>(&value), sizeof value);
+  };
+  if (kind == "file") {
+    buffers.push_back(std::make_unique<Buffer>(text, readFile(text)));
+    return pack(buffers.back()->bytes.data());
+  }
+  if (kind == "i32")
+    return pack(static_cast<int32_t>(std::stoll(text)));
+  if (kind == "f32")
+    return pack(std::stof(text));
+  if (kind == "f64")
+    return pack(std::stod(text));
+  return pack(static_cast<int64_t>(kind == "null" ? 0 : std::stoll(text)));
+}
+
+static Status run(const std::vector<std::string> &words) {
+  const std::vector<char> file = readFile(words[0]);
+  TILEWRIGHT_ASSIGN(auto object, LoadedObject::load(std::as_bytes(std::span(file))));
+  LaunchConfig config = {.grid = readSizes(words[2]),
+                         .block = readSizes(words[3]),
+                         .dynamicLdsBytes = static_cast<uint32_t>(std::stoul(words[4]))};
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::string arguments;
+  for (size_t i = 5; i < words.size(); ++i) {
+    const size_t colon = std::min(words[i].find(':'), words[i].size());
+    const std::string bytes = bytesOf(
+        words[i].substr(0, colon), words[i].substr(std::min(colon + 1, words[i].size())), buffers);
+    arguments.resize((arguments.size() + bytes.size() - 1) / bytes.size() * bytes.size());
+    arguments += bytes;
+  }
+  for (const auto &buffer : buffers) {
+    const uint64_t begin = reinterpret_cast<uint64_t>(buffer->bytes.data());
+    config.memory.push_back({begin, begin + buffer->bytes.size()});
+  }
+  TILEWRIGHT_TRY(launch(*object, words[1], config, std::as_bytes(std::span(arguments))));
+  for (const auto &buffer : buffers)
+    std::ofstream(buffer->path, std::ios::binary)
+        .write(buffer->bytes.data(), static_cast<std::streamsize>(buffer->bytes.size()));
+  return Status();
+}
+
+int main(int argc, char **argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() < 5) {
+    std::fputs("usage: AmdgcnRun OBJECT KERNEL GRID BLOCK LDS ARGUMENT…\n", stderr);
+    return 2;
+  }
+  const Status status = run(words);
+  if (status.isOk())
+    return 0;
+  std::fprintf(stderr, "%s\n", status.toString().c_str());
+  return 1;
+}

@@ -1,0 +1,194 @@
+// Functions that the meanings of vector instructions use.
+#ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_ARITHMETIC_H
+#define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_ARITHMETIC_H
+
+#include "tilewright/vgpu/amdgcn/execute/Types.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilewright::vgpu::amdgcn {
+
+/// The layout of a float type.
+template <typename T> struct FloatLayout;
+template <> struct FloatLayout<f16> {
+  static constexpr int mantissaBits = 10, exponentBits = 5, bias = 15;
+};
+template <> struct FloatLayout<f32> {
+  static constexpr int mantissaBits = 23, exponentBits = 8, bias = 127;
+};
+template <> struct FloatLayout<f64> {
+  static constexpr int mantissaBits = 52, exponentBits = 11, bias = 1023;
+};
+template <typename T> int exponentOf(T value) { // as stored
+  using Layout = FloatLayout<T>;
+  return static_cast<int>(bitsOf(value) >> Layout::mantissaBits &
+                          ((u64(1) << Layout::exponentBits) - 1));
+}
+template <typename T> u64 mantissaOf(T value) {
+  return bitsOf(value) & ((u64(1) << FloatLayout<T>::mantissaBits) - 1);
+}
+template <typename T> bool isNegative(T value) { return bitsOf(value) >> (sizeof(T) * 8 - 1) != 0; }
+template <typename T> bool isNan(T value) { return value != value; }
+template <typename T> T quietNan() {
+  return fromBits<T>(((u64(1) << (FloatLayout<T>::exponentBits + 1)) - 1)
+                     << (FloatLayout<T>::mantissaBits - 1));
+}
+template <typename T> T infinity(bool negative) {
+  using Layout = FloatLayout<T>;
+  return fromBits<T>(((u64(1) << Layout::exponentBits) - 1) << Layout::mantissaBits |
+                     u64(negative) << (sizeof(T) * 8 - 1));
+}
+
+/// The bit of v_cmp_class that a value sets: signalling NaN, quiet NaN, -infinity, -normal,
+/// -denormal, -0, +0, +denormal, +normal, +infinity.
+template <typename T> unsigned classOf(T value) {
+  const u64 mantissa = mantissaOf(value);
+  const int exponent = exponentOf(value), top = (1 << FloatLayout<T>::exponentBits) - 1;
+  const bool negative = isNegative(value);
+  if (exponent == top && mantissa != 0)
+    return (mantissa >> (FloatLayout<T>::mantissaBits - 1) & 1) != 0 ? 1 : 0;
+  if (exponent == top)
+    return negative ? 2 : 9;
+  if (exponent != 0)
+    return negative ? 3 : 8;
+  if (mantissa != 0)
+    return negative ? 4 : 7;
+  return negative ? 5 : 6;
+}
+
+/// minNum and maxNum: a number wins over a NaN, -0 is less than +0.
+template <typename T> T minimum(T a, T b) {
+  if (isNan(a))
+    return b;
+  if (isNan(b))
+    return a;
+  return a < b || (a == b && isNegative(a)) ? a : b;
+}
+template <typename T> T maximum(T a, T b) {
+  if (isNan(a))
+    return b;
+  if (isNan(b))
+    return a;
+  return a > b || (a == b && !isNegative(a)) ? a : b;
+}
+template <typename T> T median(T a, T b, T c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+template <typename T> T floatMedian(T a, T b, T c) {
+  if (isNan(a) || isNan(b) || isNan(c))
+    return minimum(minimum(a, b), c);
+  const T most = maximum(maximum(a, b), c);
+  return most == a ? maximum(b, c) : most == b ? maximum(a, c) : maximum(a, b);
+}
+
+/// Conversion to an integer: towards zero, saturated, NaN to 0.
+template <typename To, typename From> To toInteger(From value) {
+  const f64 wide = std::trunc(static_cast<f64>(value));
+  if (isNan(wide))
+    return 0;
+  constexpr f64 low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+  return wide <= low    ? std::numeric_limits<To>::min()
+         : wide >= high ? std::numeric_limits<To>::max()
+                        : static_cast<To>(wide);
+}
+
+/// An exact result, saturated to an integer type.
+template <typename To> To saturate(i64 value) {
+  return static_cast<To>(
+      std::clamp<i64>(value, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+}
+
+/// The sum of an exact product and a third number, rounded to odd: a rounding to a narrower type
+/// then gives the same as one rounding of the exact sum.
+inline f64 addToOdd(f64 product, f64 c) {
+  const f64 sum = product + c, part = sum - c;
+  const f64 rest = (product - part) + (c - (sum - part));
+  u64 bits = bitsOf(sum);
+  if (rest != 0 && std::isfinite(sum) && (bits & 1) == 0)
+    bits = (rest > 0) == (sum > 0) ? bits | 1 : bits - 1;
+  return fromBits<f64>(bits);
+}
+
+/// a * b + c with one rounding.
+inline f16 fuse(f16 a, f16 b, f16 c) { return static_cast<f16>(addToOdd(f64(a) * f64(b), f64(c))); }
+inline f32 fuse(f32 a, f32 b, f32 c) { return std::fma(a, b, c); }
+inline f64 fuse(f64 a, f64 b, f64 c) { return std::fma(a, b, c); }
+
+/// f32 to bf16, to the nearest, ties to even.
+inline u16 toBfloat(f32 value) {
+  const u32 bits = static_cast<u32>(bitsOf(value));
+  if (isNan(value))
+    return static_cast<u16>(bits >> 16 | 0x40);
+  return static_cast<u16>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+/// f32 to f16 towards zero.
+inline u16 toHalfTowardsZero(f32 value) {
+  const f16 nearest = static_cast<f16>(value);
+  u16 bits = static_cast<u16>(bitsOf(nearest));
+  if (!isNan(value) && std::fabs(static_cast<f32>(nearest)) > std::fabs(value))
+    --bits;
+  return bits;
+}
+
+/// The steps of a division: the operand that is scaled, and whether the result must be unscaled.
+template <typename T> WithMask<T> divScale(T a, T b, T c);
+extern template WithMask<f32> divScale(f32, f32, f32);
+extern template WithMask<f64> divScale(f64, f64, f64);
+/// Repairs the quotient `a` of c / b in the special cases.
+template <typename T> T divFixup(T a, T b, T c) {
+  const bool negative = isNegative(b) != isNegative(c);
+  const T inf = infinity<T>(false);
+  if (isNan(c))
+    return c;
+  if (isNan(b))
+    return b;
+  const T absoluteB = b < 0 ? -b : b, absoluteC = c < 0 ? -c : c;
+  if ((b == 0 && c == 0) || (absoluteB == inf && absoluteC == inf))
+    return quietNan<T>();
+  if (b == 0 || absoluteC == inf)
+    return infinity<T>(negative);
+  if (absoluteB == inf || c == 0)
+    return negative ? T(-0.0) : T(0);
+  // Below half of the smallest denormal, where the steps before may have overflowed.
+  constexpr int least = FloatLayout<T>::bias + FloatLayout<T>::mantissaBits;
+  if (exponentOf(c) - exponentOf(b) < -least)
+    return negative ? T(-0.0) : T(0);
+  if (isNan(a)) // the steps before overflowed
+    return infinity<T>(negative);
+  const T absolute = a < 0 ? -a : a;
+  return negative ? -absolute : absolute;
+}
+/// The last step: a * b + c, unscaled if `vcc`. An f32 is rounded once, also if it is denormal.
+inline f32 divFmas(f32 a, f32 b, f32 c, bool vcc) {
+  if (!vcc)
+    return std::fma(a, b, c);
+  return static_cast<f32>(
+      std::ldexp(addToOdd(f64(a) * f64(b), f64(c)), exponentOf(c) > 127 ? 64 : -64));
+}
+inline f64 divFmas(f64 a, f64 b, f64 c, bool vcc) {
+  const f64 sum = std::fma(a, b, c);
+  return vcc ? (exponentOf(c) > 1023 ? std::ldexp(sum, 128) : std::ldexp(sum, -128)) : sum;
+}
+
+inline u32 permuteBytes(u32 a, u32 b, u32 selector) {
+  const u64 bytes = u64(a) << 32 | b;
+  u32 result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned code = selector >> (8 * i) & 255;
+    u32 byte;
+    if (code <= 7)
+      byte = static_cast<u32>(bytes >> (8 * code) & 255);
+    else if (code <= 11) // the sign of a word
+      byte = (bytes >> (16 * (code - 8) + 15) & 1) != 0 ? 255 : 0;
+    else
+      byte = code == 12 ? 0 : 255;
+    result |= byte << (8 * i);
+  }
+  return result;
+}
+
+} // namespace tilewright::vgpu::amdgcn
+
+#endif // TILEWRIGHT_VGPU_AMDGCN_EXECUTE_ARITHMETIC_H

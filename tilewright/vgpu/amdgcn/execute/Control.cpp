@@ -1,0 +1,89 @@
+// Branches, calls, barriers and waits: SOPP, and the instructions that read or write the PC.
+#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/amdgcn/execute/Op.h"
+#include "tilewright/vgpu/amdgcn/execute/Program.h"
+
+#include <algorithm>
+
+namespace tilewright::vgpu::amdgcn {
+
+static void branch(Wave &wave, const Op &op) {
+  wave.pc = op.target;
+  ++wave.branches;
+}
+template <auto condition> static void branchIf(Wave &wave, const Op &op) {
+  if (condition(wave))
+    branch(wave, op);
+}
+
+static void jumpTo(Wave &wave, const Op &op, uint64_t address) {
+  const std::optional<uint32_t> target = wave.dispatch().program->find(address);
+  if (!target)
+    return wave.fail(
+        Status(Error::vgpuFault, concat("'", toText(op.instruction), "' at ", op.address,
+                                        " of the code object jumps to ", address,
+                                        ", where the kernel has no instruction")));
+  wave.pc = *target;
+  ++wave.branches;
+}
+
+static uint64_t returnAddress(const Wave &wave, const Op &op) {
+  return wave.dispatch().program->loadAddress() + op.address + 4u * op.instruction.dwords;
+}
+
+static void endProgram(Wave &wave, const Op &) { wave.state = WaveState::ended; }
+static void barrier(Wave &wave, const Op &) { wave.state = WaveState::atBarrier; }
+static void getPc(Wave &wave, const Op &op) {
+  writeScalar(wave, op.destination, returnAddress(wave, op));
+}
+static void setPc(Wave &wave, const Op &op) { jumpTo(wave, op, readScalar(wave, op.sources[0])); }
+static void swapPc(Wave &wave, const Op &op) {
+  const uint64_t target = readScalar(wave, op.sources[0]);
+  writeScalar(wave, op.destination, returnAddress(wave, op));
+  jumpTo(wave, op, target);
+}
+static void call(Wave &wave, const Op &op) {
+  writeScalar(wave, op.destination, returnAddress(wave, op));
+  branch(wave, op);
+}
+static void trap(Wave &wave, const Op &op) {
+  wave.fail(Status(Error::vgpuFault, concat("the kernel executed '", toText(op.instruction),
+                                            "' at ", op.address, " of the code object")));
+}
+/// Memory operations complete when they are issued, so a wait has nothing to do; priorities, sleep
+/// and padding change no value.
+static void nothing(Wave &, const Op &) {}
+
+static constexpr std::pair<std::string_view, Handler> handlers[] = {
+    {"s_nop", nothing},
+    {"s_endpgm", endProgram},
+    {"s_branch", branch},
+    {"s_wakeup", nothing},
+    {"s_cbranch_scc0", branchIf<[](const Wave &wave) { return !wave.scc; }>},
+    {"s_cbranch_scc1", branchIf<[](const Wave &wave) { return wave.scc; }>},
+    {"s_cbranch_vccz", branchIf<[](const Wave &wave) { return wave.vcc() == 0; }>},
+    {"s_cbranch_vccnz", branchIf<[](const Wave &wave) { return wave.vcc() != 0; }>},
+    {"s_cbranch_execz", branchIf<[](const Wave &wave) { return wave.exec() == 0; }>},
+    {"s_cbranch_execnz", branchIf<[](const Wave &wave) { return wave.exec() != 0; }>},
+    {"s_barrier", barrier},
+    {"s_waitcnt", nothing},
+    {"s_sleep", nothing},
+    {"s_setprio", nothing},
+    {"s_trap", trap},
+    {"s_icache_inv", nothing},
+    {"s_getpc_b64", getPc},
+    {"s_setpc_b64", setPc},
+    {"s_swappc_b64", swapPc},
+    {"s_call_b64", call},
+};
+
+bool chooseControl(Op &op) {
+  for (auto [name, handler] : handlers)
+    if (name == op.instruction.row->name) {
+      op.run = handler;
+      return true;
+    }
+  return false;
+}
+
+} // namespace tilewright::vgpu::amdgcn

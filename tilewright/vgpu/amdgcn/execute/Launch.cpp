@@ -1,0 +1,266 @@
+#include "tilewright/vgpu/amdgcn/execute/Launch.h"
+
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilewright::vgpu::amdgcn {
+
+static constexpr uint32_t maxBlockThreads = 1024;
+/// LDS of a compute unit.
+static uint32_t maxLdsBytes(Chip chip) { return chip == Chip::gfx950 ? 160 << 10 : 64 << 10; }
+
+// -- Arguments
+
+/// The value of a hidden argument; nullopt if the machine does not provide it, in which case it is
+/// 0, as for a runtime that does not support the feature.
+static std::optional<uint64_t> hiddenValue(std::string_view kind, const LaunchConfig &config,
+                                           uint32_t dynamicLds) {
+  constexpr std::string_view axes = "xyz";
+  const size_t axis = axes.find(kind.back());
+  if (kind == "hidden_grid_dims")
+    return config.grid[2] > 1 || config.block[2] > 1   ? 3
+           : config.grid[1] > 1 || config.block[1] > 1 ? 2
+                                                       : 1;
+  if (kind == "hidden_dynamic_lds_size")
+    return dynamicLds;
+  if (kind == "hidden_shared_base")
+    return ldsAperture >> 32;
+  if (kind == "hidden_private_base")
+    return scratchAperture >> 32;
+  if (axis == std::string_view::npos)
+    return std::nullopt;
+  if (kind.starts_with("hidden_block_count_"))
+    return config.grid[axis];
+  if (kind.starts_with("hidden_group_size_"))
+    return config.block[axis];
+  return std::nullopt; // remainders and global offsets are 0
+}
+
+/// The kernel's argument segment: the explicit arguments, then the hidden ones.
+static Result<std::vector<std::byte>> makeArguments(const Kernel &kernel,
+                                                    const LaunchConfig &config,
+                                                    std::span<const std::byte> arguments) {
+  const uint32_t size = kernel.descriptor.kernelArgumentBytes;
+  if (arguments.size() > size)
+    return Status(Error::vgpuLaunch, concat("kernel '", kernel.name, "' takes ", size,
+                                            " bytes of arguments, got ", arguments.size()));
+  std::vector<std::byte> segment(size + 64); // loads of several dwords may go beyond the end
+  std::copy(arguments.begin(), arguments.end(), segment.begin());
+  for (const KernelArgument &argument : kernel.arguments) {
+    if (!argument.valueKind.starts_with("hidden_"))
+      continue;
+    const uint64_t value =
+        hiddenValue(argument.valueKind, config, config.dynamicLdsBytes).value_or(0);
+    if (argument.size > 8 || argument.offset > size || size - argument.offset < argument.size)
+      return Status(Error::vgpuBinary,
+                    concat("damaged code object: argument '", argument.valueKind, "' of kernel '",
+                           kernel.name, "' is outside its ", size, " bytes"));
+    std::memcpy(segment.data() + argument.offset, &value, argument.size);
+  }
+  return segment;
+}
+
+/// The packet that a queue would hold; kernels read group sizes from it.
+struct DispatchPacket {
+  uint16_t header = 0, setup = 3;
+  uint16_t groupSize[3] = {}, reserved = 0;
+  uint32_t gridSize[3] = {}; // in work-items
+  uint32_t scratchBytes = 0, ldsBytes = 0;
+  uint64_t kernelObject = 0, arguments = 0, reserved2 = 0, signal = 0;
+};
+static_assert(sizeof(DispatchPacket) == 64);
+
+// -- Waves
+
+namespace {
+/// The values of which the first registers of a wave are made.
+struct StartState {
+  const Kernel &kernel;
+  const DispatchPacket &packet;
+  uint64_t arguments = 0;
+};
+} // namespace
+
+static Status setScalars(Wave &wave, const StartState &start) {
+  const KernelDescriptor &descriptor = start.kernel.descriptor;
+  unsigned next = 0;
+  auto addPointer = [&](uint64_t value) {
+    wave.setScalar64(next, value);
+    next += 2;
+  };
+  // Bit 0, the buffer of scratch memory, is not used on these chips, whose scratch is architected.
+  if ((descriptor.properties & 1) != 0)
+    next += 4;
+  if (descriptor.hasDispatchPointer())
+    addPointer(reinterpret_cast<uint64_t>(&start.packet));
+  if (descriptor.hasQueuePointer())
+    addPointer(0);
+  if (descriptor.hasArgumentPointer())
+    addPointer(start.arguments);
+  if (descriptor.hasDispatchId())
+    addPointer(0);
+  if ((descriptor.properties >> 5 & 1) != 0) // the initial value of FLAT_SCRATCH
+    addPointer(0);
+  if ((descriptor.properties >> 6 & 1) != 0)
+    wave.scalars[next++] = descriptor.scratchBytesPerLane;
+  const unsigned preloaded = descriptor.preloadedDwords();
+  if (next + preloaded > descriptor.userSgprs())
+    return Status(Error::vgpuBinary,
+                  concat("damaged code object: kernel '", start.kernel.name, "' has ",
+                         descriptor.userSgprs(), " user SGPRs, but its descriptor fills ",
+                         next + preloaded));
+  const uint64_t from = start.arguments + 4u * descriptor.preloadOffset();
+  if (4u * (descriptor.preloadOffset() + preloaded) > descriptor.kernelArgumentBytes + 64)
+    return Status(Error::vgpuBinary, concat("damaged code object: kernel '", start.kernel.name,
+                                            "' preloads arguments that it does not have"));
+  std::memcpy(&wave.scalars[next], reinterpret_cast<const void *>(from), 4u * preloaded);
+  next = descriptor.userSgprs();
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (descriptor.hasGroupId(axis))
+      wave.scalars[next++] = wave.group->id[axis];
+  return Status();
+}
+
+/// The ids of the work-items, packed into v0; EXEC has the lanes that exist.
+static void setLanes(Wave &wave, const std::array<uint32_t, 3> &block) {
+  const uint32_t threads = block[0] * block[1] * block[2], first = wave.number * laneCount;
+  LaneMask exec = 0;
+  for (unsigned lane = 0; lane < laneCount && first + lane < threads; ++lane) {
+    const uint32_t item = first + lane;
+    const uint32_t x = item % block[0], y = item / block[0] % block[1],
+                   z = item / block[0] / block[1];
+    wave.vectors[0].lanes[lane] = x | y << 10 | z << 20;
+    exec |= LaneMask(1) << lane;
+  }
+  wave.setScalar64(execSlot, exec);
+}
+
+// -- The scheduler
+
+/// Branches after which another wave gets its turn, so that waves can wait for each other.
+static constexpr uint32_t branchesPerTurn = 4096;
+
+static void runTurn(Wave &wave, const Program &program) {
+  wave.branches = 0;
+  while (wave.state == WaveState::running && wave.branches < branchesPerTurn) {
+    const Op &op = program[wave.pc];
+    wave.pc = op.next;
+    op.run(wave, op);
+  }
+}
+
+/// Runs the waves of a workgroup to their end, one turn each.
+static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_t maxBranches) {
+  uint64_t branches = 0;
+  for (;;) {
+    bool isAnyRunning = false, hasProgress = false;
+    for (Wave &wave : waves) {
+      if (wave.state != WaveState::running)
+        continue;
+      runTurn(wave, program);
+      branches += wave.branches;
+      if (wave.state == WaveState::failed)
+        return std::move(wave.failure);
+      hasProgress |= wave.state != WaveState::running;
+      isAnyRunning |= wave.state == WaveState::running;
+    }
+    if (hasProgress)
+      branches = 0;
+    if (maxBranches != 0 && branches > maxBranches)
+      return Status(Error::vgpuLivelock, concat("the waves of a workgroup branched ", branches,
+                                                " times without an end or a barrier"));
+    if (isAnyRunning)
+      continue;
+    // Waves that ended count as arrived.
+    bool isAnyWaiting = false;
+    for (Wave &wave : waves)
+      if (wave.state == WaveState::atBarrier) {
+        wave.state = WaveState::running;
+        isAnyWaiting = true;
+      }
+    if (!isAnyWaiting)
+      return Status();
+  }
+}
+
+static Status checkSizes(const LoadedObject &object, const Kernel &kernel,
+                         const LaunchConfig &config) {
+  const uint64_t threads = uint64_t(config.block[0]) * config.block[1] * config.block[2];
+  const uint32_t limit = kernel.maxWorkgroupSize != 0 ? kernel.maxWorkgroupSize : maxBlockThreads;
+  if (threads == 0 || threads > limit)
+    return Status(Error::vgpuLaunch,
+                  concat("kernel '", kernel.name, "' runs in workgroups of 1 to ", limit,
+                         " work-items, got ", threads));
+  const Chip chip = object.object().chip;
+  const uint64_t lds = uint64_t(kernel.descriptor.ldsBytes) + config.dynamicLdsBytes;
+  if (lds > maxLdsBytes(chip))
+    return Status(Error::vgpuLaunch,
+                  concat("a workgroup of kernel '", kernel.name, "' needs ", lds,
+                         " bytes of LDS, but ", nameOf(chip), " has ", maxLdsBytes(chip)));
+  constexpr uint32_t roundBits = 15;
+  if ((kernel.descriptor.rsrc1 >> 12 & roundBits) != 0)
+    return Status(Error::vgpuUnimplemented,
+                  concat("kernel '", kernel.name,
+                         "' does not round to nearest; the virtual GPU has no other rounding"));
+  return Status();
+}
+
+static Status runWorkgroup(Workgroup &group, const StartState &start, const LaunchConfig &config) {
+  const uint32_t threads = config.block[0] * config.block[1] * config.block[2];
+  std::vector<Wave> waves((threads + laneCount - 1) / laneCount);
+  for (unsigned number = 0; number < waves.size(); ++number) {
+    Wave &wave = waves[number];
+    wave.number = number;
+    wave.group = &group;
+    wave.pc = group.dispatch->program->entry();
+    wave.scratch.resize(size_t(group.dispatch->scratchBytesPerLane) * laneCount);
+    TILEWRIGHT_TRY(setScalars(wave, start));
+    setLanes(wave, config.block);
+  }
+  return runWaves(waves, *group.dispatch->program, config.maxBranches);
+}
+
+Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &config,
+              std::span<const std::byte> arguments) {
+  TILEWRIGHT_ASSIGN(const Program *program, object.program(name));
+  const Kernel &kernel = *object.object().find(name);
+  TILEWRIGHT_TRY(checkSizes(object, kernel, config));
+  TILEWRIGHT_ASSIGN(const std::vector<std::byte> segment, makeArguments(kernel, config, arguments));
+  const KernelDescriptor &descriptor = kernel.descriptor;
+  DispatchPacket packet;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    packet.groupSize[axis] = static_cast<uint16_t>(config.block[axis]);
+    packet.gridSize[axis] = config.grid[axis] * config.block[axis];
+  }
+  packet.ldsBytes = descriptor.ldsBytes + config.dynamicLdsBytes;
+  packet.scratchBytes = descriptor.scratchBytesPerLane;
+  packet.arguments = reinterpret_cast<uint64_t>(segment.data());
+  std::vector<MemoryRange> memory = config.memory;
+  if (!memory.empty()) {
+    memory.push_back(object.range());
+    memory.push_back({packet.arguments, packet.arguments + segment.size()});
+    const uint64_t packetAddress = reinterpret_cast<uint64_t>(&packet);
+    memory.push_back({packetAddress, packetAddress + sizeof packet});
+  }
+  constexpr uint32_t keepsDenormals = 3;
+  const Dispatch dispatch = {.program = program,
+                             .memory = memory,
+                             .grid = config.grid,
+                             .block = config.block,
+                             .flushes32 = (descriptor.rsrc1 >> 16 & 3) != keepsDenormals,
+                             .flushes16And64 = (descriptor.rsrc1 >> 18 & 3) != keepsDenormals,
+                             .scratchBytesPerLane = descriptor.scratchBytesPerLane};
+  const StartState start = {.kernel = kernel, .packet = packet, .arguments = packet.arguments};
+  for (uint32_t z = 0; z < config.grid[2]; ++z)
+    for (uint32_t y = 0; y < config.grid[1]; ++y)
+      for (uint32_t x = 0; x < config.grid[0]; ++x) {
+        Workgroup group = {
+            .dispatch = &dispatch, .id = {x, y, z}, .lds = std::vector<std::byte>(packet.ldsBytes)};
+        TILEWRIGHT_TRY(runWorkgroup(group, start, config));
+      }
+  return Status();
+}
+
+} // namespace tilewright::vgpu::amdgcn

@@ -1,0 +1,32 @@
+// Runs a kernel of a code object.
+#ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
+#define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
+
+#include "tilewright/vgpu/amdgcn/execute/Program.h"
+
+namespace tilewright::vgpu::amdgcn {
+
+struct LaunchConfig {
+  std::array<uint32_t, 3> grid{1, 1, 1}; // in workgroups
+  std::array<uint32_t, 3> block{64, 1, 1};
+  uint32_t dynamicLdsBytes = 0;
+  /// The memory that the kernel may access, besides its arguments and its code object. Empty: all
+  /// memory of the host.
+  std::vector<MemoryRange> memory = {};
+  /// Ends the launch after so many branches of a workgroup during which no wave ended and none
+  /// reached a barrier. 0: no limit.
+  uint64_t maxBranches = uint64_t(1) << 32;
+};
+
+/// Runs a kernel to its end. `arguments` are the bytes of its explicit arguments, laid out as the
+/// metadata says; hidden arguments are added here.
+///
+///  - vgpuSymbol, vgpuUnimplemented, vgpuBinary: see LoadedObject::program.
+///  - vgpuLaunch: sizes that the kernel or the chip cannot have.
+///  - vgpuAccess, vgpuFault, vgpuLivelock: an error in the kernel.
+Status launch(LoadedObject &object, std::string_view kernel, const LaunchConfig &config,
+              std::span<const std::byte> arguments);
+
+} // namespace tilewright::vgpu::amdgcn
+
+#endif // TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H

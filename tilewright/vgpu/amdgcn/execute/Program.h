@@ -1,0 +1,66 @@
+// A kernel as operations, and the code object that it is from in memory.
+#ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_PROGRAM_H
+#define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_PROGRAM_H
+
+#include "tilewright/vgpu/amdgcn/CodeObject.h"
+#include "tilewright/vgpu/amdgcn/execute/Op.h"
+
+#include <unordered_map>
+
+namespace tilewright::vgpu::amdgcn {
+
+class LoadedObject;
+
+/// The instructions that a kernel can reach: those after its entry, and all functions of the object
+/// if it jumps to an address in registers.
+class Program {
+public:
+  /// - vgpuUnimplemented: an instruction cannot be executed; the message names it and its place.
+  /// - vgpuBinary: bytes that are not an instruction.
+  static Result<std::unique_ptr<Program>> make(const LoadedObject &object, const Kernel &kernel);
+
+  const Op &operator[](uint32_t number) const { return ops[number]; }
+  uint32_t entry() const { return first; }
+  /// The operation at an address in memory; nullopt if the kernel cannot reach one there.
+  std::optional<uint32_t> find(uint64_t address) const;
+  uint64_t loadAddress() const { return base; }
+  std::span<const Op> all() const { return ops; }
+
+private:
+  std::vector<Op> ops;
+  std::unordered_map<uint64_t, uint32_t> byAddress; // of the code object
+  uint64_t base = 0;
+  uint32_t first = 0;
+};
+
+/// A code object in memory: its segments are loaded and relocated, its kernels can be launched.
+///
+///   TILEWRIGHT_ASSIGN(auto object, LoadedObject::load(bytes));
+///   TILEWRIGHT_ASSIGN(const Program *program, object->program("add"));
+class LoadedObject {
+public:
+  /// Loads the code object in `file`, which may be a bundle; `file` may be freed afterwards.
+  ///  - vgpuBinary, vgpuChip: as readCodeObject; or a relocation of an unknown kind.
+  static Result<std::unique_ptr<LoadedObject>> load(std::span<const std::byte> file);
+
+  const CodeObject &object() const { return code; }
+  /// Decodes a kernel when it is used first.
+  ///  - vgpuSymbol: there is no such kernel.
+  Result<const Program *> program(std::string_view kernel);
+  uint64_t loadAddress() const { return reinterpret_cast<uint64_t>(memory.get()); }
+  MemoryRange range() const { return {loadAddress(), loadAddress() + memoryBytes}; }
+
+private:
+  Status relocate();
+
+  std::vector<std::byte> file;
+  FoundCode found;
+  CodeObject code;
+  std::unique_ptr<std::byte[]> memory;
+  uint64_t memoryBytes = 0;
+  std::vector<std::pair<std::string_view, std::unique_ptr<Program>>> programs;
+};
+
+} // namespace tilewright::vgpu::amdgcn
+
+#endif // TILEWRIGHT_VGPU_AMDGCN_EXECUTE_PROGRAM_H

@@ -1,0 +1,53 @@
+// Vector instructions: how operands of 64 lanes are read and written, and the table of meanings.
+#ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H
+#define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H
+
+#include "tilewright/vgpu/amdgcn/execute/Op.h"
+#include "tilewright/vgpu/amdgcn/execute/Types.h"
+
+namespace tilewright::vgpu::amdgcn {
+
+/// The values of an operand: `u64[64]` for operands of 64 bits, else `u32[64]`.
+struct alignas(64) LaneValues {
+  std::array<u64, laneCount> wide;
+
+  u32 *narrow() { return reinterpret_cast<u32 *>(wide.data()); }
+};
+
+/// The operands of a vector instruction for all lanes, inactive ones included.
+struct VectorOperands {
+  std::array<const void *, 4> sources{};
+  void *result = nullptr;
+  LaneMask maskIn = 0, maskOut = 0;
+};
+
+/// The meaning of one instruction in all its forms: a function of the values of a lane.
+struct VectorMeaning {
+  std::string_view name;
+  void (*compute)(VectorOperands &);
+  uint8_t sources;    // that are values, the old destination included
+  uint8_t resultBits; // 1 for a comparison
+  bool resultIsFloat;
+  bool readsMask; // the last operand of the row, or VCC
+  bool writesMask;
+};
+
+/// The meaning of an instruction by its name; null if there is none.
+const VectorMeaning *findVectorMeaning(std::string_view name);
+
+/// Which parts of a source are read, as SDWA, op_sel and packed instructions choose them.
+struct Select {
+  uint8_t shift = 0, bits = 32; // bits is 32 also for operands of 64 bits, which are read whole
+  bool negates = false;
+};
+
+/// Reads a source. The result points to `buffer`, or to the register if nothing must be changed.
+const void *readLanes(const Wave &wave, const Slot &slot, Select select, LaneValues &buffer);
+/// Applies the output modifiers: omod, clamp, and the flushing of denormals.
+void modifyResult(const Wave &wave, const Op &op, unsigned bits, void *values);
+/// Writes values of 16, 32 or 64 bits to the lanes of `mask`. Those of 16 bits are zero-extended.
+void writeLanes(Wave &wave, const Slot &slot, LaneMask mask, const void *values);
+
+} // namespace tilewright::vgpu::amdgcn
+
+#endif // TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H
