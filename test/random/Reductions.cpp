@@ -172,17 +172,17 @@ void Generator::sort() {
   }
   const bool total = isFloat(elementOf(x)) && (wishes.forJaxlib || !draw.oneIn(4));
   const llvm::StringRef direction = draw.oneOf<llvm::StringRef>({"LT", "GT"});
-  Operation *made =
-      create("stablehlo.sort", ValueRange(operands).getTypes(), operands,
-             {number("dimension", dim), flag("is_stable", operands.size() > 1 || draw.oneIn(2))},
-             {[&](Block &block) {
-               for (Value operand : operands) {
-                 block.addArgument(tensor({}, elementOf(operand)), loc);
-                 block.addArgument(tensor({}, elementOf(operand)), loc);
-               }
-               returns(block, compareScalars(block.getArgument(0), block.getArgument(1), direction,
-                                             total));
-             }});
+  Operation *made = create("stablehlo.sort", ValueRange(operands).getTypes(), operands,
+                           {number("dimension", draw.oneIn(4) ? dim - typeOf(x).getRank() : dim),
+                            flag("is_stable", operands.size() > 1 || draw.oneIn(2))},
+                           {[&](Block &block) {
+                             for (Value operand : operands) {
+                               block.addArgument(tensor({}, elementOf(operand)), loc);
+                               block.addArgument(tensor({}, elementOf(operand)), loc);
+                             }
+                             returns(block, compareScalars(block.getArgument(0),
+                                                           block.getArgument(1), direction, total));
+                           }});
   keep(made->getResults());
 }
 

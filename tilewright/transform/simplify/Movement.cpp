@@ -348,8 +348,9 @@ LogicalResult simplifyReverse(stablehlo::ReverseOp op, PatternRewriter &rewriter
 
 LogicalResult simplifySort(stablehlo::SortOp op, PatternRewriter &rewriter) {
   auto type = cast<RankedTensorType>(op.getOperand(0).getType());
-  const int64_t dim =
-      op.getDimension() < 0 ? op.getDimension() + type.getRank() : op.getDimension();
+  auto dim = static_cast<int64_t>(op.getDimension()); // negative: counted from the end
+  if (dim < 0)
+    dim += type.getRank();
   if (type.getDimSize(static_cast<unsigned>(dim)) != 1 ||
       op.getOperandTypes() != op.getResultTypes())
     return rewriter.notifyMatchFailure(op, "it sorts several elements");

@@ -69,3 +69,23 @@ module @contracted attributes {mhlo.num_partitions = 4 : i32} {
     return %2, %3 : tensor<f32>, tensor<10xf32>
   }
 }
+
+// -----
+
+/// Each device sorts whole rows, also if the number of the sorted dimension counts from the end.
+
+// CHECK-LABEL: module @sorted_from_end
+//       CHECK:   "stablehlo.all_to_all"({{.*}} -> tensor<1x8xf32>
+//       CHECK:   "stablehlo.sort"
+//       CHECK:   (tensor<1x8xf32>) -> tensor<1x8xf32>
+module @sorted_from_end attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4x8xf32> {
+    %0 = "stablehlo.sort"(%a) <{dimension = -1 : i64, is_stable = true}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %less = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}

@@ -87,7 +87,7 @@ func.func @reduce_of_one(%x: tensor<4x1xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-/// A dimension of size 1 is sorted.
+/// A dimension of size 1 is sorted. A negative one is counted from the end.
 
 // CHECK-LABEL: func @sort_of_one
 //  CHECK-NEXT:   return %arg0, %arg1
@@ -98,4 +98,26 @@ func.func @sort_of_one(%x: tensor<4x1xf32>, %y: tensor<4x1xi32>) -> (tensor<4x1x
     stablehlo.return %gt : tensor<i1>
   }) : (tensor<4x1xf32>, tensor<4x1xi32>) -> (tensor<4x1xf32>, tensor<4x1xi32>)
   return %0#0, %0#1 : tensor<4x1xf32>, tensor<4x1xi32>
+}
+
+// CHECK-LABEL: func @sort_of_one_from_end
+//  CHECK-NEXT:   return %arg0, %arg1
+func.func @sort_of_one_from_end(%x: tensor<4x1xf32>, %y: tensor<4x1xi32>) -> (tensor<4x1xf32>, tensor<4x1xi32>) {
+  %0:2 = "stablehlo.sort"(%x, %y) <{dimension = -1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %gt = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %gt : tensor<i1>
+  }) : (tensor<4x1xf32>, tensor<4x1xi32>) -> (tensor<4x1xf32>, tensor<4x1xi32>)
+  return %0#0, %0#1 : tensor<4x1xf32>, tensor<4x1xi32>
+}
+
+// CHECK-LABEL: func @sort_of_several_from_end
+//       CHECK:   dimension = -2 : i64
+func.func @sort_of_several_from_end(%x: tensor<4x1xf32>) -> tensor<4x1xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = -2 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %gt = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %gt : tensor<i1>
+  }) : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  return %0 : tensor<4x1xf32>
 }

@@ -189,7 +189,9 @@ ShardingRule selectAndScatterRule(stablehlo::SelectAndScatterOp op) {
 
 ShardingRule sortRule(stablehlo::SortOp op) {
   const auto rank = static_cast<int64_t>(shapeOf(op.getResult(0)).size());
-  const int64_t sorted = op.getDimension() < 0 ? op.getDimension() + rank : op.getDimension();
+  auto sorted = static_cast<int64_t>(op.getDimension());
+  if (sorted < 0)
+    sorted += rank;
   return keepingRule(op, "sorts", [&](int64_t dim) { return dim != sorted; });
 }
 
