@@ -5,67 +5,26 @@
 RUNTIME is the library made of Runtime.cpp, FORMAT f16, f8, mxf8, mxf4 or nvf4, BLOCKS 1 or 2 (cta_group::2).
 """
 
-import ctypes
-import os
-import pathlib
 import sys
-import sysconfig
-import types
-import warnings
 
-runtime, name, blocks = sys.argv[1:]
-warnings.filterwarnings("ignore")
-os.environ.update(CUTE_DSL_ARCH="sm_100a", CUTE_DSL_NO_CACHE="1", CUTE_DSL_LIBS=runtime)
+from host import F4, STREAM, execute, on_device, read_back, start, without_init
 
-import cuda.bindings.driver as cuda  # noqa: E402
-import cuda.bindings.runtime as cudart  # noqa: E402
-import cutlass  # noqa: E402
-import cutlass.cute as cute  # noqa: E402
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
-from cutlass.cute.runtime import make_ptr  # noqa: E402
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+import ml_dtypes
+import numpy as np
 
-# The kernels need nothing but the DSL, but FlashInfer's packages import torch: load the modules without these packages.
-for package in ("flashinfer", "flashinfer.gemm", "flashinfer.gemm.kernels"):
-    sys.modules[package] = types.ModuleType(package)
-    sys.modules[package].__path__ = [str(pathlib.Path(sysconfig.get_path("purelib"), *package.split(".")))]
-
-cudart.cudaGetDeviceCount = lambda: (cudart.cudaError_t.cudaSuccess, 1)
+_, name, blocks = sys.argv[1:]
+without_init("flashinfer", "flashinfer.gemm", "flashinfer.gemm.kernels")
 random = np.random.default_rng(0)
 M, N, K = 256, 256, 256
 MAX_CLUSTERS = 4  # fewer than tiles for one block, so that some blocks compute several
-STREAM = cuda.CUstream(0)
-F4, F8 = ml_dtypes.float4_e2m1fn, ml_dtypes.float8_e4m3fn
+F8 = ml_dtypes.float8_e4m3fn
 ELEMENTS = {
     "f16": (np.float16, cutlass.Float16), "f8": (F8, cutlass.Float8E4M3FN), "mxf8": (F8, cutlass.Float8E4M3FN),
     "mxf4": (F4, cutlass.Float4E2M1FN), "nvf4": (F4, cutlass.Float4E2M1FN),
 }  # fmt: skip
-
-
-def needed(result):
-    assert int(result[0]) == 0, result
-    return result[1] if len(result) > 1 else None
-
-
-def on_device(array, element):
-    """A pointer to a copy, and its address. Elements of 4 bits are packed, the first in the lower half of its byte."""
-    if array.dtype == F4:
-        bits = array.view(np.uint8)
-        array = bits[..., 0::2] | bits[..., 1::2] << 4
-    array = np.ascontiguousarray(array)
-    address = int(needed(cuda.cuMemAlloc(array.nbytes)))
-    needed(cuda.cuMemcpyHtoD(address, array.ctypes.data, array.nbytes))
-    return make_ptr(element, address, cute.AddressSpace.gmem, assumed_align=32), address
-
-
-def execute(function, constant, arguments):
-    """Compiles for the kernel's PTX and for its host code, and calls the latter."""
-    text = cute.compile(function, *constant, options="--keep-ptx").artifacts.PTX
-    text = (text if isinstance(text, bytes) else text.encode()).rstrip(b"\0")
-    assert b"tcgen05.mma" in text and (b"cta_group::2" in text) == (blocks == "2")
-    ctypes.CDLL(runtime).useText(text)
-    cute.compile(function, *constant)(*arguments)
-    needed(cuda.cuCtxSynchronize())
 
 
 @cute.jit
@@ -109,8 +68,7 @@ def scales(rows, block):
 
 
 def main():
-    needed(cuda.cuInit(0))
-    needed(cuda.cuCtxSetCurrent(needed(cuda.cuDevicePrimaryCtxRetain(needed(cuda.cuDeviceGet(0))))))
+    start()
     numpy_type, cute_type = ELEMENTS[name]
     a, b = (random.integers(-3, 4, (rows, K)).astype(numpy_type) for rows in (M, N))
     result = np.full((M, N), np.nan, np.float32)
@@ -122,7 +80,7 @@ def main():
         from flashinfer.gemm.kernels.bmm_fp8_blackwell import PersistentDenseGemmKernel
 
         kernel = PersistentDenseGemmKernel(cutlass.Float32, blocks == "2", tile, cluster, True)
-        execute(dense, (pa, pb, pc, one, kernel, STREAM), (pa, pb, pc, one, STREAM))
+        execute(dense, (pa, pb, pc, one, kernel, STREAM), (pa, pb, pc, one, STREAM), blocks)
     else:
         from flashinfer.gemm.kernels.dense_blockscaled_gemm_sm100 import Sm100BlockScaledPersistentDenseGemmKernel
 
@@ -130,10 +88,10 @@ def main():
         (plain_a, ordered_a), (plain_b, ordered_b) = scales(M, block), scales(N, block)
         pointers = (pa, pb, on_device(ordered_a, scale_type)[0], on_device(ordered_b, scale_type)[0], pc, one)
         kernel = Sm100BlockScaledPersistentDenseGemmKernel(block, tile, cluster)
-        execute(scaled, (*pointers, kernel, block, STREAM), (*pointers, STREAM))
+        execute(scaled, (*pointers, kernel, block, STREAM), (*pointers, STREAM), blocks)
         left *= np.repeat(plain_a.astype(np.float64), block, 1)
         right *= np.repeat(plain_b.astype(np.float64), block, 1)
-    needed(cuda.cuMemcpyDtoH(result.ctypes.data, address, result.nbytes))
+    read_back(result, address)
     np.testing.assert_array_equal(result, left @ right.T)
     print("equal")
 

@@ -1,7 +1,8 @@
-"""GEMMs of FlashInfer, written in NVIDIA's CuTe DSL and compiled by it for sm_100a, on the virtual GPU.
+"""GEMMs of FlashInfer and FlashAttention-4, written in NVIDIA's CuTe DSL and compiled by it for sm_100a, on the virtual GPU.
 
-The kernels are unmodified; the result must be exact, and the checks must report nothing. gemm.py runs one of them in the
-environment of `tools/setup --cute`. With --all that environment is made; otherwise the test is skipped where it is absent.
+The kernels are unmodified; the result must be right, and the checks must report nothing. gemm.py and attention.py run one of
+them in the environment of `tools/setup --cute`. With --all that environment is made; otherwise the test is skipped where it is
+absent.
 """
 
 import os
@@ -14,13 +15,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 SETUP = HERE.parents[2] / "tools/setup"
 SAMPLE = [("nvf4", 2)]
 ALL = [(name, blocks) for name in ("f16", "f8", "mxf8", "mxf4", "nvf4") for blocks in (1, 2)]
+# Two blocks multiply together only without a mask.
+ATTENTION = [("plain", 1), ("plain", 2), ("causal", 1), ("grouped", 1), ("stolen", 1), ("stolen", 2)]
 # Copies and products complete at once, as late as possible, and at random.
 ORDERS = ["eager", "latest", "seed:1"]
 
 
 def pytest_generate_tests(metafunc):
     everything = metafunc.config.getoption("--all")
-    metafunc.parametrize("name,blocks", ALL if everything else SAMPLE)
+    if metafunc.function is test_gemm:
+        metafunc.parametrize("name,blocks", ALL if everything else SAMPLE)
+    else:
+        marks = [] if everything else [pytest.mark.skip(reason="ten seconds of CPU time for each: run with --all")]
+        metafunc.parametrize("name,blocks", [pytest.param(*pair, marks=marks) for pair in ATTENTION])
     metafunc.parametrize("order", ORDERS if everything else ORDERS[-1:])
 
 
@@ -35,10 +42,18 @@ def python(request):
     return made.stdout.splitlines()[-1]
 
 
-def test_gemm(python, name, blocks, order, tmp_path):
+def execute(python, program, name, blocks, order, folder):
     flags = ["--chip=sm_100a", "--threads=1", "--check=all", f"--order={order}"]
-    program = [python, HERE / "gemm.py", os.environ["TILEWRIGHT_TEST_LIBRARY"], name, blocks]
+    program = [python, HERE / program, os.environ["TILEWRIGHT_TEST_LIBRARY"], name, blocks]
     command = [os.environ["TILEWRIGHT_VGPU_TOOL"], "run", *flags, "--", *program]
     # The DSL writes the PTX to the working directory.
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, cwd=tmp_path)
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, cwd=folder)
     assert result.returncode == 0 and "equal" in result.stdout.split(), result.stdout[-3000:] + result.stderr[-5000:]
+
+
+def test_gemm(python, name, blocks, order, tmp_path):
+    execute(python, "gemm.py", name, blocks, order, tmp_path)
+
+
+def test_attention(python, name, blocks, order, tmp_path):
+    execute(python, "attention.py", name, blocks, order, tmp_path)

@@ -286,6 +286,23 @@ TEST(Async, TheFenceOfAnInitIsDemandedByTheLetterAlone) {
   EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::missingFence);
 }
 
+TEST(Async, AnnouncedBytesMayAllBeAbsentAtTheEnd) {
+  auto withExpect = [](const std::string &before, const std::string &bytes) {
+    std::string text = bulk;
+    const size_t at = text.find(before);
+    text.insert(at, "mbarrier.expect_tx.relaxed.cta.shared.b64 [%r1], " + bytes + ";\n  ");
+    return text;
+  };
+  // After the last phase that threads wait for.
+  const std::string stale = withExpect("cp.async.bulk.global.shared::cta", "128");
+  EXPECT_EQ(check(stale, twoWarps, "all").text, "");
+  EXPECT_THAT(check(stale, twoWarps, "all,strict").text, HasSubstr("expects 128 bytes"));
+  std::string half = stale;
+  half.insert(half.find("cp.async.bulk.global.shared::cta"),
+              "mbarrier.complete_tx.relaxed.cta.shared.b64 [%r1], 32;\n  ");
+  EXPECT_THAT(check(half, twoWarps, "all").text, HasSubstr("expects 96 bytes"));
+}
+
 /// Blocks of a cluster whose copies complete on an mbarrier of the first one.
 TEST(Async, OtherBlocksNeedTheFenceOrTheRelease) {
   const std::string text = kernel(R"(

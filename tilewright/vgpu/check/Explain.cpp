@@ -367,9 +367,11 @@ void Detector::finish() {
                      "execute barrier.cluster.arrive and barrier.cluster.wait after the last "
                      "access to memory of other blocks");
     }
+  // A producer of the CuTe DSL announces one more copy before it ends, and never starts it. Nothing
+  // can have waited for that phase.
   for (const BlockState &block : group.blocks)
     for (const auto &[offset, state] : block.mbarriers)
-      if (state.isLive && state.expectedBytes != 0)
+      if (state.isLive && state.expectedBytes != 0 && (state.isFed || options.strict))
         reportSimple(FindingKind::barrier, state.expect, 0,
                      state.expectedBytes > 0 ? concat("an mbarrier expects ", state.expectedBytes,
                                                       " bytes (expect_tx) that never arrived")

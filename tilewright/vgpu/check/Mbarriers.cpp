@@ -235,6 +235,8 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     state.isLive = false;
     break;
   case SyncKind::mbarrierExpect:
+    if (state.expectedBytes == 0)
+      state.isFed = false;
     state.expectedBytes +=
         static_cast<int64_t>(event.count * static_cast<uint64_t>(std::popcount(event.mask)));
     state.expect = use.now;
@@ -247,6 +249,7 @@ void Detector::mbarrier(const SyncEvent &event, WarpState &warp) {
     break;
   case SyncKind::mbarrierComplete:
     state.expectedBytes -= static_cast<int64_t>(event.count);
+    state.isFed = true;
     if (event.async != 0)
       completeByPhase(state, event.async, event.phase, ~0u);
     break;

@@ -120,6 +120,7 @@ struct MbarrierState {
   Carried arriving;                 // what arrivals of this phase and earlier ones published
   std::map<uint64_t, Carried> over; // by phase; only the last few
   int64_t expectedBytes = 0;        // announced by expect_tx and not yet received, over all phases
+  bool isFed = false;               // some of the bytes expected now were received
   AccessRecord expect;              // the last expect_tx
   Arrival last;
 };
