@@ -280,7 +280,7 @@ private:
       usesOf[at(value.maker)] += static_cast<double>(value.uses.size());
     const double before = isNew ? infinite : total();
     for (int node = 0; node < count(); ++node)
-      options[at(node)] = &modes.placing(node, now[at(node)]->choice, axis);
+      options[at(node)] = &modes.placing(node, *now[at(node)], axis);
     std::vector<const Mode *> old = now;
     forward();
     decode();
@@ -297,7 +297,7 @@ private:
   bool withdraw(const MeshAxisRef &axis) {
     std::vector<const Mode *> without;
     for (int node = 0; node < count(); ++node)
-      without.push_back(&modes.placing(node, now[at(node)]->choice, axis)[0]);
+      without.push_back(&modes.placing(node, *now[at(node)], axis)[0]);
     return combine(without);
   }
 
@@ -518,7 +518,7 @@ private:
     const double before = around(node);
     double price = before;
     const Mode &now = *this->now[at(node)], *best = &now;
-    for (const Mode &mode : modes.placing(node, now.choice, axis)) {
+    for (const Mode &mode : modes.placing(node, now, axis)) {
       if (&mode == &now || mode.choice == now.choice)
         continue;
       set(node, mode);
@@ -554,7 +554,7 @@ private:
     constexpr size_t maxFollowers = 32;
     const Mode &before = *now[at(seed)];
     const double price = around(seed);
-    for (const Mode &mode : modes.placing(seed, before.choice, axis)) {
+    for (const Mode &mode : modes.placing(seed, before, axis)) {
       if (&mode == &before || mode.choice == before.choice)
         continue;
       set(seed, mode);

@@ -69,7 +69,8 @@ protected:
     for (size_t node = 0; node < graph->nodes.size(); ++node) {
       Choice nothing;
       nothing.loops.resize(graph->nodes[node].rule.loops.size());
-      options.push_back(&modes.placing(static_cast<int>(node), nothing, axis));
+      const int number = static_cast<int>(node);
+      options.push_back(&modes.placing(number, modes.makeOne(number, nothing), axis));
     }
     std::vector<size_t> at(options.size());
     double least = std::numeric_limits<double>::infinity();

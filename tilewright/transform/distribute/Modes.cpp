@@ -4,6 +4,11 @@
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/transform/distribute/local/Local.h"
 
+#include "llvm/ADT/FoldingSet.h"
+#include "llvm/ADT/bit.h"
+
+#include <map>
+
 using namespace mlir;
 
 namespace tilewright::distribute {
@@ -79,6 +84,62 @@ Modes::Modes(const ShardingGraph &graph, Prices &prices)
     };
     inTypes.push_back(types(node.inValues));
     outTypes.push_back(types(node.outs));
+  }
+  findAlike();
+}
+
+static void addTo(llvm::FoldingSetNodeID &id, const llvm::SmallVector<ShardingRule::Dims> &values) {
+  id.AddInteger(values.size());
+  for (const ShardingRule::Dims &dims : values) {
+    id.AddInteger(dims.size());
+    for (const ShardingRule::Dim &dim : dims) {
+      id.AddInteger(dim.size());
+      for (int loop : dim)
+        id.AddInteger(loop);
+    }
+  }
+}
+
+/// Whether the modes of a node depend only on its rule, its types, and how often it runs. Shifted
+/// loops are priced by the op itself.
+static bool hasPlainModes(const GraphNode &node) {
+  return node.isOp && !node.isFixed && node.outerIn.isReplicated() &&
+         node.outerOut.isReplicated() && llvm::none_of(node.rule.loops, [](const Loop &loop) {
+           return loop.kind == LoopKind::shifted;
+         });
+}
+
+void Modes::findAlike() {
+  std::map<llvm::FoldingSetNodeID, int> first;
+  for (int number = 0; number < static_cast<int>(graph.nodes.size()); ++number) {
+    const auto at = static_cast<size_t>(number);
+    const GraphNode &node = graph.nodes[at];
+    if (!hasPlainModes(node)) {
+      firstAlike.push_back(number);
+      continue;
+    }
+    llvm::FoldingSetNodeID id;
+    for (const Loop &loop : node.rule.loops) {
+      id.AddInteger(loop.size);
+      id.AddInteger(static_cast<int>(loop.kind));
+      id.AddString(loop.combine);
+    }
+    addTo(id, node.rule.operands);
+    addTo(id, node.rule.results);
+    for (const auto *types : {&inTypes[at], &outTypes[at]})
+      for (int type : *types)
+        id.AddInteger(type);
+    id.AddInteger(node.linear.size());
+    for (const auto &operands : node.linear) {
+      id.AddInteger(operands.size());
+      for (unsigned operand : operands)
+        id.AddInteger(operand);
+    }
+    id.AddString(node.combine);
+    id.AddPointer(node.manualAxes);
+    for (double figure : {flops[at], node.repeats})
+      id.AddInteger(llvm::bit_cast<uint64_t>(figure));
+    firstAlike.push_back(first.try_emplace(std::move(id), number).first->second);
   }
 }
 
@@ -190,7 +251,16 @@ static bool has(const Axes &axes, size_t axis) {
   return llvm::any_of(axes, [&](const AxisRef &one) { return one.axis == axis; });
 }
 
-const std::vector<Mode> &Modes::placing(int number, const Choice &now, const MeshAxisRef &axis) {
+const std::vector<Mode> &Modes::placing(int number, const Mode &now, const MeshAxisRef &axis) {
+  const auto axisNumber = static_cast<unsigned>(llvm::find(active, axis) - active.begin());
+  const std::vector<Mode> *&found = placed[{&now, axisNumber}];
+  if (!found)
+    found = &findPlacing(firstAlike[static_cast<size_t>(number)], now.choice, axis);
+  return *found;
+}
+
+const std::vector<Mode> &Modes::findPlacing(int number, const Choice &now,
+                                            const MeshAxisRef &axis) {
   Choice base = now;
   if (!base.mesh || base.mesh == axis.mesh) {
     for (Axes &axes : base.loops)

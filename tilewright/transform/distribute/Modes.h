@@ -4,6 +4,8 @@
 
 #include "tilewright/transform/distribute/Choose.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <deque>
 
 namespace tilewright::distribute {
@@ -22,7 +24,8 @@ struct MeshAxisRef {
   bool operator==(const MeshAxisRef &) const = default;
 };
 
-/// Makes the modes of nodes for axes that are placed one after the other.
+/// Makes the modes of nodes for axes that are placed one after the other. Nodes that differ in
+/// nothing that modes depend on, such as elementwise ops on tensors of the same shape, share them.
 class Modes {
 public:
   Modes(const ShardingGraph &graph, Prices &prices);
@@ -33,17 +36,21 @@ public:
     active.push_back(axis);
     earlier.push_back(std::move(made));
     made = std::vector<std::deque<Placing>>(graph.nodes.size());
+    placed.clear();
   }
 
   /// All modes live as long as this.
   const Mode &makeOne(int node, Choice choice) {
     return singles.emplace_back(make(node, std::move(choice)));
   }
-  /// The choice without `axis`, then with it in each loop that it can split, then as a partial sum.
-  /// Made once.
-  const std::vector<Mode> &placing(int node, const Choice &now, const MeshAxisRef &axis);
+  /// The choice of `now` without `axis`, then with it in each loop that it can split, then as a
+  /// partial sum. Made once. `now` is a mode of the node, and `axis` is active.
+  const std::vector<Mode> &placing(int node, const Mode &now, const MeshAxisRef &axis);
 
 private:
+  /// Sets `firstAlike`.
+  void findAlike();
+  const std::vector<Mode> &findPlacing(int node, const Choice &now, const MeshAxisRef &axis);
   Mode make(int node, Choice choice);
   std::vector<Mode> makePlacing(int node, Choice base, const MeshAxisRef &axis);
   /// The axes that are active.
@@ -57,7 +64,10 @@ private:
   std::vector<MeshAxisRef> active;
   std::vector<double> flops; // of each node
   std::vector<llvm::SmallVector<int, 3>> inTypes, outTypes;
-  /// Of each node: what placing() made of a choice without the axis.
+  std::vector<int> firstAlike; // of each node: the first one that has the same modes
+  /// What placing() returned, by the present mode and the number of the axis in `active`.
+  llvm::DenseMap<std::pair<const Mode *, unsigned>, const std::vector<Mode> *> placed;
+  /// Of each node that is the first of its kind: what placing() made of a choice without the axis.
   struct Placing {
     Choice base;
     MeshAxisRef axis;

@@ -45,9 +45,8 @@ struct ChooseMesh : impl::ChooseMeshPassBase<ChooseMesh> {
       axes.push_back(*axis);
     }
     const interpret::RankGrid grid = gridOf(getOperation(), replicas, partitions);
-    // Nothing changes, so the IR need not be verified again.
-    if (axes.empty() && grid.count() == 1)
-      markAllAnalysesPreserved();
+    // Only an attribute of the module changes, so the IR need not be verified again.
+    markAllAnalysesPreserved();
     if (Status status = chooseMesh(getOperation(), std::move(axes), grid.replicas, grid.partitions);
         !status.isOk()) {
       report(getOperation(), status);

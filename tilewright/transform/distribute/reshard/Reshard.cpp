@@ -139,14 +139,14 @@ private:
       found = atoms.insert(found, ref);
     return static_cast<uint8_t>(found - atoms.begin());
   }
-  std::vector<uint8_t> idsOf(llvm::ArrayRef<AxisRef> refs) {
-    std::vector<uint8_t> ids;
+  FactorIds idsOf(llvm::ArrayRef<AxisRef> refs) {
+    FactorIds ids;
     for (const AxisRef &ref : refs)
       ids.push_back(idOf(ref));
     return ids;
   }
-  std::vector<uint8_t> sortedIdsOf(const Axes &refs) {
-    std::vector<uint8_t> ids = idsOf(refs);
+  FactorIds sortedIdsOf(const Axes &refs) {
+    FactorIds ids = idsOf(refs);
     std::sort(ids.begin(), ids.end());
     return ids;
   }

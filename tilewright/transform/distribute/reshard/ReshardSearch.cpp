@@ -1,19 +1,20 @@
 #include "tilewright/transform/distribute/reshard/ReshardSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <queue>
 #include <tuple>
 
 namespace tilewright::distribute {
 namespace {
 
-using Ids = std::vector<uint8_t>;
-using Lists = std::vector<Ids>;
+using Ids = FactorIds;
+using Lists = llvm::SmallVector<Ids, 4>;
 
 /// With more factors, a search tries only steps that bring factors to their places in the target.
 constexpr size_t maxTried = 4;
@@ -43,6 +44,9 @@ public:
     for (size_t dim = 0; dim < problem.to.dims.size(); ++dim)
       for (size_t at = 0; at < problem.to.dims[dim].size(); ++at)
         targets[problem.to.dims[dim][at]] = {static_cast<int>(dim), at};
+    for (size_t dim = 0; dim < problem.dims.size(); ++dim)
+      for (const Placement *end : {&problem.from, &problem.to})
+        isEven &= paddedOf(dim, end->dims[dim]) == problem.dims[dim].size;
   }
 
   std::vector<ReshardStep> run() {
@@ -96,8 +100,8 @@ private:
             1 + static_cast<int>(step.group.size())};
   }
 
-  static std::string keyOf(const Placement &placement) {
-    std::string key;
+  static llvm::SmallString<32> keyOf(const Placement &placement) {
+    llvm::SmallString<32> key;
     for (const Ids &list : placement.dims) {
       key.append(list.begin(), list.end());
       key.push_back('\xff');
@@ -107,8 +111,9 @@ private:
   }
 
   void reach(int parent, ReshardStep step, const Price &price, const Price &bound) {
-    Price estimate = price;
-    estimate.wire += missing(step.to);
+    // One more exchange may bring all that is missing, one more step of one factor the rest.
+    const int64_t lacks = missing(step.to);
+    Price estimate = price + Price{lacks, lacks > 0, step.to == problem.to ? 0 : 2};
     if (estimate > bound)
       return;
     if (isGreedy)
@@ -200,13 +205,22 @@ private:
     return true;
   }
 
-  /// A lower bound for the wire from here: what the worst placed device lacks of its target shard.
+  bool isOpenInTarget(uint8_t id) const { return llvm::is_contained(problem.to.unreduced, id); }
+
+  /// A lower bound for the wire from here. Devices that differ only in factors along which the
+  /// target is unreduced form a group, whose terms together are the target shard; without such
+  /// factors a group is one device. The bound is what the worst placed group lacks, shared among
+  /// its members.
   int64_t missing(const Placement &at) const {
-    if (!problem.to.unreduced.empty())
-      return 0; // the terms of some devices may be zero
+    const int64_t members = countOf(problem.to.unreduced);
+    if (members > 1 && !isEven)
+      return 0;
     const int64_t wanted = elementsOf(problem.to) * unit;
-    if (!at.unreduced.empty())
-      return wanted;
+    Ids terms; // factors along which other groups hold terms
+    llvm::copy_if(at.unreduced, std::back_inserter(terms),
+                  [&](uint8_t id) { return !isOpenInTarget(id); });
+    if (!terms.empty())
+      return members == 1 && isEven ? sentForSum(at, countOf(terms), wanted) : wanted / members;
     int64_t present = wanted;
     for (size_t dim = 0; dim < at.dims.size(); ++dim) {
       const Ids &here = at.dims[dim], &there = problem.to.dims[dim];
@@ -215,23 +229,37 @@ private:
         ++shared;
       if (shared == here.size())
         continue;
-      if (shared < there.size())
-        return wanted; // some device holds nothing of its target shard
-      for (size_t i = shared; i < here.size(); ++i)
-        present /= problem.sizes[here[i]];
+      if (shared < there.size() && !isOpenInTarget(here[shared]))
+        return wanted / members; // some group holds nothing of its target shard
+      int64_t shares = 1; // into which groups divide what the target shards divide into `parts`
+      for (uint8_t id : llvm::drop_begin(here, shared))
+        shares *= isOpenInTarget(id) ? 1 : problem.sizes[id];
+      int64_t parts = 1;
+      for (uint8_t id : llvm::drop_begin(there, shared))
+        parts *= problem.sizes[id];
+      if (shares > parts)
+        present = present / shares * parts;
     }
-    return wanted - present;
+    return (wanted - present) / members;
+  }
+
+  /// A lower bound for a sum of `terms` terms: of the elements that a device holds, divided by the
+  /// factors that are free to slice them, only a reduction makes fewer. It sends all of them but
+  /// one part, and that part is gathered to the target shard.
+  int64_t sentForSum(const Placement &at, int64_t terms, int64_t wanted) const {
+    const int64_t least = elementsOf(at) * (unit / countOf(freeIn(at))), part = least / terms;
+    return least - part + std::max<int64_t>(0, wanted - part);
   }
 
   Ids freeIn(const Placement &placement) const {
-    std::vector<bool> isUsed(problem.sizes.size());
+    llvm::SmallBitVector isUsed(static_cast<unsigned>(problem.sizes.size()));
     for (const Ids &list : placement.dims)
       for (uint8_t id : list)
         isUsed[id] = true;
     for (uint8_t id : placement.unreduced)
       isUsed[id] = true;
     Ids free;
-    for (size_t id = 0; id < isUsed.size(); ++id)
+    for (unsigned id = 0; id < isUsed.size(); ++id)
       if (!isUsed[id])
         free.push_back(static_cast<uint8_t>(id));
     return free;
@@ -249,7 +277,6 @@ private:
   }
 
   void forEachLocal(const Placement &at, Visit visit) const {
-    auto isWanted = [&](uint8_t id) { return llvm::is_contained(problem.to.unreduced, id); };
     for (uint8_t id : freeIn(at)) {
       for (size_t dim = 0; dim < at.dims.size(); ++dim) {
         Placement next = at;
@@ -258,7 +285,7 @@ private:
             canChange(dim, at.dims[dim], next.dims[dim]))
           visit({ExchangeKind::slice, std::move(next), {id}, 0});
       }
-      if (isWanted(id)) {
+      if (isOpenInTarget(id)) {
         Placement next = at;
         openAlong(next, id);
         visit({ExchangeKind::open, std::move(next), {id}, 0});
@@ -266,7 +293,7 @@ private:
     }
     // A shard is a term of the whole: zero outside of the shard.
     for (size_t dim = 0; dim < at.dims.size(); ++dim)
-      if (!at.dims[dim].empty() && isWanted(at.dims[dim].back())) {
+      if (!at.dims[dim].empty() && isOpenInTarget(at.dims[dim].back())) {
         Placement next = at;
         const uint8_t id = at.dims[dim].back();
         next.dims[dim].pop_back();
@@ -291,7 +318,7 @@ private:
   void forEachAppended(const Lists &lists, const Ids &ids, llvm::function_ref<bool(size_t)> mayGain,
                        llvm::function_ref<void(const Lists &)> visit) const {
     Lists appended = lists;
-    std::function<void(size_t)> place = [&](size_t next) {
+    auto place = [&](const auto &self, size_t next) -> void {
       if (next == ids.size())
         return visit(appended);
       for (size_t dim = 0; dim < lists.size(); ++dim) {
@@ -301,12 +328,12 @@ private:
           if (!mayPlace(ids[next], dim, appended[dim], at))
             continue;
           appended[dim].insert(appended[dim].begin() + static_cast<std::ptrdiff_t>(at), ids[next]);
-          place(next + 1);
+          self(self, next + 1);
           appended[dim].erase(appended[dim].begin() + static_cast<std::ptrdiff_t>(at));
         }
       }
     };
-    place(0);
+    place(place, 0);
   }
 
   /// All-gathers and all-to-alls: the last factors of some dimensions leave them.
@@ -394,21 +421,21 @@ private:
   /// Other factors of the same product in every dimension.
   void forEachPermute(const Placement &at, Visit visit) const {
     Placement next{Lists(at.dims.size()), {}};
-    std::vector<bool> isUsed(problem.sizes.size());
+    llvm::SmallBitVector isUsed(static_cast<unsigned>(problem.sizes.size()));
     const auto elements = static_cast<double>(elementsOf(at));
     // Fills dimension after dimension up to its product, then the unreduced factors in ascending
     // order.
-    std::function<void(size_t, int64_t)> fill = [&](size_t dim, int64_t rest) {
+    auto fill = [&](const auto &self, size_t dim, int64_t rest) -> void {
       const bool isOpen = dim == at.dims.size();
       if (rest == 1) {
         if (!isOpen)
-          fill(dim + 1, countOf(dim + 1 < at.dims.size() ? at.dims[dim + 1] : at.unreduced));
+          self(self, dim + 1, countOf(dim + 1 < at.dims.size() ? at.dims[dim + 1] : at.unreduced));
         else if (!(next == at))
           visit({ExchangeKind::permute, next, movedBetween(at, next), elements});
         return;
       }
       Ids &list = isOpen ? next.unreduced : next.dims[dim];
-      for (size_t number = 0; number < isUsed.size(); ++number) {
+      for (unsigned number = 0; number < isUsed.size(); ++number) {
         const auto id = static_cast<uint8_t>(number);
         if (isUsed[id] || rest % problem.sizes[id] != 0 ||
             (isOpen ? !list.empty() && list.back() > id : !mayPlace(id, dim, list, list.size())) ||
@@ -416,12 +443,12 @@ private:
           continue;
         isUsed[id] = true;
         list.push_back(id);
-        fill(dim, rest / problem.sizes[id]);
+        self(self, dim, rest / problem.sizes[id]);
         list.pop_back();
         isUsed[id] = false;
       }
     };
-    fill(0, countOf(at.dims.empty() ? at.unreduced : at.dims[0]));
+    fill(fill, 0, countOf(at.dims.empty() ? at.unreduced : at.dims[0]));
   }
 
   /// The factors whose places differ.
@@ -482,6 +509,7 @@ private:
   const ReshardProblem &problem;
   int64_t unit = 1;
   bool isDirected = false, isGreedy = false;
+  bool isEven = true;                          // neither sharding pads a dimension
   std::vector<std::pair<int, size_t>> targets; // of each factor: its dimension or -1, its place
   std::vector<Node> nodes;
   std::priority_queue<Entry> queue;

@@ -4,6 +4,7 @@
 
 #include "tilewright/transform/distribute/reshard/Reshard.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cstdint>
@@ -11,11 +12,14 @@
 
 namespace tilewright::distribute {
 
-/// Where the factors of a mesh are, by number: a list of them divides each dimension, outermost
+/// Factors of a mesh by number. A search copies many of these, so short ones do not allocate.
+using FactorIds = llvm::SmallVector<uint8_t, 8>;
+
+/// Where the factors of a mesh are: a list of them divides each dimension, outermost
 /// first; along some of them the tensor is unreduced; along the others it is replicated.
 struct Placement {
-  std::vector<std::vector<uint8_t>> dims;
-  std::vector<uint8_t> unreduced; // sorted
+  llvm::SmallVector<FactorIds, 4> dims;
+  FactorIds unreduced; // sorted
   bool operator==(const Placement &) const = default;
 };
 
@@ -33,8 +37,8 @@ struct ReshardProblem {
 struct ReshardStep {
   ExchangeKind kind;
   Placement to;
-  std::vector<uint8_t> group; // the factors along which devices communicate
-  double wireElements = 0;    // sent by one device
+  FactorIds group;         // the factors along which devices communicate
+  double wireElements = 0; // sent by one device
 };
 
 /// The cheapest path, as planReshard() describes it. A search that grows too large ends with the
