@@ -1,6 +1,7 @@
 // Runs a kernel of a code object on the virtual GPU, for test_execute.py:
 //
 //   AmdgcnRun OBJECT KERNEL GX,GY,GZ BX,BY,BZ LDS ARGUMENT…
+//   AmdgcnRun --load OBJECT…          loads all kernels and prints how many there are
 //
 // An argument is `file:PATH` (a buffer with the bytes of the file, which are written back),
 // `i32:N`, `i64:N`, `f32:X`, `f64:X`, or `null` (a pointer that is 0). Only the buffers may be
@@ -83,8 +84,34 @@ static Status run(const std::vector<std::string> &words) {
   return Status();
 }
 
+/// Loads all kernels of the objects. Prints each kernel that is refused.
+static int loadAll(std::span<const std::string> paths) {
+  size_t loaded = 0, refused = 0;
+  for (const std::string &path : paths) {
+    const std::vector<char> file = readFile(path);
+    auto object = LoadedObject::load(std::as_bytes(std::span(file)));
+    if (!object.isOk()) {
+      ++refused;
+      std::fprintf(stderr, "%s: %s\n", path.c_str(),
+                   std::move(object).takeStatus().toString().c_str());
+      continue;
+    }
+    for (const Kernel &kernel : (*object)->object().kernels) {
+      auto program = (*object)->program(kernel.name);
+      program.isOk() ? ++loaded : ++refused;
+      if (!program.isOk())
+        std::fprintf(stderr, "%s: %s\n", path.c_str(),
+                     std::move(program).takeStatus().toString().c_str());
+    }
+  }
+  std::printf("%zu kernels loaded, %zu refused\n", loaded, refused);
+  return refused == 0 ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() > 1 && words[0] == "--load")
+    return loadAll(std::span(words).subspan(1));
   if (words.size() < 5) {
     std::fputs("usage: AmdgcnRun OBJECT KERNEL GRID BLOCK LDS ARGUMENT…\n", stderr);
     return 2;

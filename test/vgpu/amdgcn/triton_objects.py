@@ -1,8 +1,11 @@
 """Compiles Triton kernels to code objects: python triton_objects.py FOLDER [--sample]
 
+A file beside each object has the bytes of LDS that a launch must pass.
+
 Needs triton==3.9.0, no GPU and no torch. Most kernels are those that ../ptx/triton compiles to PTX.
 """
 
+import json
 import pathlib
 import sys
 
@@ -118,14 +121,16 @@ def compile_form(name, signature, constants, warps, stages, chip):
         attrs=attributes,
     )
     options = {"num_warps": warps, "num_stages": stages}
-    return triton.compile(source, target=GPUTarget("hip", chip, 64), options=options).asm["hsaco"]
+    return triton.compile(source, target=GPUTarget("hip", chip, 64), options=options)
 
 
 def main(folder, forms):
     folder.mkdir(parents=True, exist_ok=True)
     for index, form in enumerate(forms):
         for chip in CHIPS:
-            (folder / f"{index:02}-{form[0]}-{chip}.hsaco").write_bytes(compile_form(*form, chip))
+            path, kernel = folder / f"{index:02}-{form[0]}-{chip}.hsaco", compile_form(*form, chip)
+            path.write_bytes(kernel.asm["hsaco"])
+            path.with_suffix(".json").write_text(json.dumps({"shared": kernel.metadata.shared}))
 
 
 if __name__ == "__main__":

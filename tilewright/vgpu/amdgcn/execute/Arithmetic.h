@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_ARITHMETIC_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_ARITHMETIC_H
 
+#include "tilewright/numerics/Float.h"
 #include "tilewright/vgpu/amdgcn/execute/Types.h"
 
 #include <algorithm>
@@ -170,6 +171,53 @@ inline f32 divFmas(f32 a, f32 b, f32 c, bool vcc) {
 inline f64 divFmas(f64 a, f64 b, f64 c, bool vcc) {
   const f64 sum = std::fma(a, b, c);
   return vcc ? (exponentOf(c) > 1023 ? std::ldexp(sum, 128) : std::ldexp(sum, -128)) : sum;
+}
+
+/// An element of a format of 8 bits as f32, and back. A number beyond the largest finite one
+/// becomes infinity, or NaN if the format has no infinity (MODE.FP16_OVFL = 0).
+template <numerics::ElementType type> f32 fromByte(u32 byte) {
+  return static_cast<f32>(numerics::decode(type, byte & 255));
+}
+template <numerics::ElementType type> u32 toByte(f32 value) {
+  return static_cast<u32>(numerics::encode(type, value));
+}
+template <numerics::ElementType type> u64 fromBytePair(u32 bytes) {
+  return bitsOf(fromByte<type>(bytes)) | bitsOf(fromByte<type>(bytes >> 8)) << 32;
+}
+template <numerics::ElementType type> u16 toBytePair(f32 a, f32 b) {
+  return static_cast<u16>(toByte<type>(a) | toByte<type>(b) << 8);
+}
+
+/// The sum of the products of the elements of `bits` bits.
+template <unsigned bits, bool isSigned> i64 dotProduct(u32 a, u32 b) {
+  auto element = [](u32 dword, unsigned shift) -> i64 {
+    const u32 top = dword << (32 - bits - shift);
+    return isSigned ? i64(i32(top) >> (32 - bits)) : i64(top >> (32 - bits));
+  };
+  i64 sum = 0;
+  for (unsigned shift = 0; shift < 32; shift += bits)
+    sum += element(a, shift) * element(b, shift);
+  return sum;
+}
+/// Two products, added one after the other, each with one rounding.
+inline f32 dotHalves(u32 a, u32 b, f32 c) {
+  auto half = [](u32 bits) { return f32(fromBits<f16>(bits)); };
+  return fuse(half(a >> 16), half(b >> 16), fuse(half(a & 0xffff), half(b & 0xffff), c));
+}
+inline f32 dotBfloats(u32 a, u32 b, f32 c) {
+  auto half = [](u32 bits) { return fromBits<f32>(bits & 0xffff0000); };
+  return fuse(half(a), half(b), fuse(half(a << 16), half(b << 16), c));
+}
+
+/// The sum of the absolute differences of bytes; with `skipsZero` only where a byte of `b` is not
+/// 0.
+inline u32 sumOfDifferences(u32 a, u32 b, u32 c, bool skipsZero) {
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    const u32 x = a >> shift & 255, y = b >> shift & 255;
+    if (!skipsZero || y != 0)
+      c += x > y ? x - y : y - x;
+  }
+  return c;
 }
 
 inline u32 permuteBytes(u32 a, u32 b, u32 selector) {

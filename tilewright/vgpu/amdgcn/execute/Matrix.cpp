@@ -1,168 +1,263 @@
-// MFMA of one block: products of f16, bf16, f32, f64 and i8. EXEC is ignored.
+// MFMA: where the elements of the matrices are, and which arithmetic adds their products. EXEC is
+// ignored.
 //
-// f32 and f64 are chains of fused operations in the order of k, as CDNA3 computes them; i8 is
-// exact. Sums of f16 and bf16 products are taken in f64 and rounded once, which is not yet the
-// arithmetic of CDNA3 (groups of products, truncated).
+// f32 and f64 are chains of fused operations in the order of k; integers wrap around. On gfx942 all
+// other types are added as CDNA3 does it. The arithmetic of gfx950 is not published: there the sum
+// is exact and rounded once.
+#include "tilewright/numerics/Float.h"
+#include "tilewright/vgpu/amdgcn/execute/MatrixArithmetic.h"
 #include "tilewright/vgpu/amdgcn/execute/Op.h"
-#include "tilewright/vgpu/amdgcn/execute/Types.h"
 
-#include <vector>
+#include <charconv>
 
 namespace tilewright::vgpu::amdgcn {
 
-namespace {
-enum class Element : uint8_t { f16, bf16, f32, f64, i8 };
-} // namespace
+using numerics::ElementType;
 
-struct MatrixMeaning {
-  std::string_view name;
-  uint8_t size, depth; // size x size x depth
-  Element element;
+// -- Shapes
 
-  unsigned bits() const {
-    return element == Element::f64   ? 64
-           : element == Element::f32 ? 32
-           : element == Element::i8  ? 8
-                                     : 16;
-  }
-  unsigned perLane() const { return depth * size / laneCount; }
-};
-
-static constexpr MatrixMeaning meanings[] = {
-    {"v_mfma_f32_32x32x8_f16", 32, 8, Element::f16},
-    {"v_mfma_f32_16x16x16_f16", 16, 16, Element::f16},
-    {"v_mfma_f32_32x32x16_f16", 32, 16, Element::f16},
-    {"v_mfma_f32_16x16x32_f16", 16, 32, Element::f16},
-    {"v_mfma_f32_32x32x8_bf16", 32, 8, Element::bf16},
-    {"v_mfma_f32_16x16x16_bf16", 16, 16, Element::bf16},
-    {"v_mfma_f32_32x32x16_bf16", 32, 16, Element::bf16},
-    {"v_mfma_f32_16x16x32_bf16", 16, 32, Element::bf16},
-    {"v_mfma_f32_32x32x2_f32", 32, 2, Element::f32},
-    {"v_mfma_f32_16x16x4_f32", 16, 4, Element::f32},
-    {"v_mfma_f64_16x16x4_f64", 16, 4, Element::f64},
-    {"v_mfma_i32_32x32x16_i8", 32, 16, Element::i8},
-    {"v_mfma_i32_16x16x32_i8", 16, 32, Element::i8},
-    {"v_mfma_i32_32x32x32_i8", 32, 32, Element::i8},
-    {"v_mfma_i32_16x16x64_i8", 16, 64, Element::i8},
-};
-
-/// The element in row `row` and column `k` of the first factor, or in column `row` and row `k` of
-/// the second one: lane = row + size * (k / perLane), then one element after the other.
-static f64 factor(const Wave &wave, const Slot &slot, const MatrixMeaning &meaning, unsigned row,
-                  unsigned k) {
-  const unsigned lane = row + meaning.size * (k / meaning.perLane());
-  const unsigned bit = k % meaning.perLane() * meaning.bits();
-  const u32 dword = wave.vectors[slot.index + bit / 32].lanes[lane];
-  switch (meaning.element) {
-  case Element::f16:
-    return fromBits<f16>(dword >> bit % 32);
-  case Element::bf16:
-    return fromBits<f32>(u64(dword >> bit % 32 & 0xffff) << 16);
-  case Element::f32:
-    return fromBits<f32>(dword);
-  case Element::f64:
-    return fromBits<f64>(dword | u64(wave.vectors[slot.index + 1u].lanes[lane]) << 32);
-  case Element::i8:
-    return static_cast<int8_t>(dword >> bit % 32);
-  }
-  return 0;
+static std::optional<ElementType> elementOf(std::string_view name, Chip chip) {
+  const bool isOcp = chip == Chip::gfx950;
+  if (name == "f16")
+    return ElementType::f16;
+  if (name == "bf16")
+    return ElementType::bf16;
+  if (name == "f32")
+    return ElementType::f32;
+  if (name == "xf32") // as tf32, only the upper 19 bits count
+    return ElementType::tf32;
+  if (name == "f64")
+    return ElementType::f64;
+  if (name == "i8")
+    return ElementType::i8;
+  if (name == "i32")
+    return ElementType::i32;
+  if (name == "fp8")
+    return isOcp ? ElementType::f8E4M3FN : ElementType::f8E4M3FNUZ;
+  if (name == "bf8")
+    return isOcp ? ElementType::f8E5M2 : ElementType::f8E5M2FNUZ;
+  return std::nullopt;
 }
 
+/// The formats that cbsz and blgp choose for an f8f6f4 instruction.
+static std::optional<ElementType> narrowElement(unsigned code) {
+  constexpr ElementType types[] = {ElementType::f8E4M3FN, ElementType::f8E5M2,
+                                   ElementType::f6E2M3FN, ElementType::f6E3M2FN,
+                                   ElementType::f4E2M1FN};
+  return code < std::size(types) ? std::optional(types[code]) : std::nullopt;
+}
+
+/// Removes the text before the next `separator` from `text` and returns it.
+static std::string_view takeUntil(std::string_view &text, char separator) {
+  const size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+static uint8_t takeNumber(std::string_view text) {
+  uint8_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// The shape of v_mfma_RESULT_SIZExSIZExDEPTH[_BLOCKSb]_A[_B].
+static std::optional<MatrixShape> shapeOf(const Instruction &instruction, Chip chip) {
+  std::string_view text = instruction.row->name;
+  if (!text.starts_with("v_mfma_"))
+    return std::nullopt;
+  text.remove_prefix(std::string_view("v_mfma_").size());
+  MatrixShape shape;
+  const auto result = elementOf(takeUntil(text, '_'), chip);
+  shape.size = takeNumber(takeUntil(text, 'x'));
+  takeUntil(text, 'x');
+  shape.depth = takeNumber(takeUntil(text, '_'));
+  std::string_view first = takeUntil(text, '_');
+  if (first.ends_with('b')) {
+    shape.blocks = takeNumber(first);
+    first = takeUntil(text, '_');
+  }
+  const bool isNarrow = first == "f8f6f4";
+  const auto a = isNarrow ? narrowElement(instruction.cbsz) : elementOf(first, chip);
+  const auto b =
+      isNarrow ? narrowElement(instruction.blgp) : elementOf(text.empty() ? first : text, chip);
+  if (!result || !a || !b)
+    return std::nullopt;
+  shape.result = *result;
+  shape.factors = {*a, *b};
+  return shape;
+}
+
+/// Whether products are added as CDNA3 does it.
+static bool isCdna3(const Op &op) {
+  const ElementType type = op.matrix.factors[0];
+  return op.chip == Chip::gfx942 && type != ElementType::f64 && type != ElementType::f32 &&
+         type != ElementType::i8;
+}
+
+/// The modifiers that choose other lanes exist for instructions with several blocks.
+static bool acceptsModifiers(const Instruction &instruction, const MatrixShape &shape) {
+  if (instruction.row->name.ends_with("f8f6f4"))
+    return true; // formats
+  if (instruction.row->has(flags::negates))
+    return instruction.cbsz == 0 && instruction.abid == 0;
+  if (shape.blocks == 1)
+    return instruction.cbsz == 0 && instruction.abid == 0 && instruction.blgp == 0;
+  return 1u << instruction.cbsz <= shape.blocks && instruction.abid < 1u << instruction.cbsz;
+}
+
+// -- Places
+
 namespace {
-/// The place of an element of the result.
-struct ResultPlace {
+/// Where an element of a matrix is.
+struct Place {
   unsigned lane, element;
 };
 } // namespace
 
-static ResultPlace placeOf(const MatrixMeaning &meaning, unsigned row, unsigned column) {
-  if (meaning.element == Element::f64)
-    return {column + 16 * (row % 4), row / 4};
-  if (meaning.size == 16)
-    return {column + 16 * (row / 4), row % 4};
-  return {column + 32 * (row / 4 % 2), row % 4 + 4 * (row / 8)};
+/// The place of the element in row `row` and column `k` of the first factor, or in column `row` and
+/// row `k` of the second one.
+static Place placeOfFactor(const Op &op, unsigned side, unsigned block, unsigned row, unsigned k) {
+  const MatrixShape &shape = op.matrix;
+  const unsigned lanes = shape.size * shape.blocks, perLane = shape.depth * lanes / laneCount;
+  const Instruction &instruction = op.instruction;
+  if (instruction.row->name.ends_with("f8f6f4") && numerics::bitWidth(shape.factors[side]) == 8) {
+    // A lane has two runs of 16 bytes, which are half of the depth apart.
+    const unsigned groups = laneCount / shape.size;
+    return {row + shape.size * (k / 16 % groups), 16 * (k / (16 * groups)) + k % 16};
+  }
+  if (side == 0 && shape.blocks > 1)
+    block = (block & ~((1u << instruction.cbsz) - 1)) + instruction.abid;
+  unsigned lane = row + shape.size * block + lanes * (k / perLane);
+  if (side == 1 && shape.blocks > 1) {
+    const unsigned pattern = instruction.blgp;
+    if (pattern == 1 || pattern == 2) // a half of the lanes for both halves
+      lane = (lane & 31) + 32 * (pattern - 1);
+    else if (pattern == 3) // rotated
+      lane = (lane + 16) % laneCount;
+    else if (pattern >= 4) // a quarter for all
+      lane = (lane & 15) + 16 * (pattern - 4);
+  }
+  return {lane, k % perLane};
+}
+
+static Place placeOfResult(const MatrixShape &shape, unsigned block, unsigned row,
+                           unsigned column) {
+  const unsigned size = shape.size;
+  if (shape.result == ElementType::f64)
+    return size == 16 ? Place{column + 16 * (row % 4), row / 4}
+                      : Place{column + 4 * block + 16 * row, 0};
+  if (size == 4)
+    return {column + 4 * block, row};
+  if (size == 16)
+    return {column + 16 * (row / 4), row % 4 + 4 * block};
+  return {column + 32 * (row / 4 % 2), row % 4 + 4 * (row / 8) + 16 * block};
+}
+
+// -- Values
+
+static f64 readFactor(const Wave &wave, const Slot &slot, ElementType type, Place place) {
+  const unsigned width = numerics::bitWidth(type), bit = place.element * width;
+  u64 bits = wave.vectors[slot.index + bit / 32].lanes[place.lane];
+  if (bit % 32 + width > 32)
+    bits |= u64(wave.vectors[slot.index + bit / 32 + 1].lanes[place.lane]) << 32;
+  bits >>= bit % 32;
+  if (type == ElementType::i8)
+    return static_cast<int8_t>(bits);
+  return numerics::decode(type, bits);
+}
+
+/// The scale of row `row` and the 32 elements of `k`: a byte of the lane that op_sel chooses.
+static f64 readScale(const Wave &wave, const Op &op, unsigned side, unsigned row, unsigned k) {
+  const Slot &slot = op.sources[3 + side];
+  const unsigned lane = row + op.matrix.size * (k / 32);
+  const u32 dword = slot.kind == SlotKind::vector ? wave.vectors[slot.index].lanes[lane]
+                                                  : static_cast<u32>(readScalar(wave, slot));
+  const unsigned byte =
+      (op.instruction.opSel >> side & 1) + 2 * (op.instruction.opSelHi >> side & 1);
+  return numerics::decode(ElementType::f8E8M0FNU, dword >> (8 * byte) & 255);
+}
+
+static MatrixFactor readFactors(const Wave &wave, const Op &op, unsigned side, unsigned block) {
+  const ElementType type = op.matrix.factors[side];
+  const bool isNegated =
+      op.instruction.row->has(flags::negates) && (op.instruction.blgp >> side & 1) != 0;
+  MatrixFactor factor(type, op.matrix.depth, isCdna3(op));
+  for (unsigned row = 0; row < op.matrix.size; ++row)
+    for (unsigned k = 0; k < op.matrix.depth; ++k) {
+      f64 value = readFactor(wave, op.sources[side], type, placeOfFactor(op, side, block, row, k));
+      if (op.instruction.scaled)
+        value *= readScale(wave, op, side, row, k);
+      factor.add(isNegated ? -value : value);
+    }
+  return factor;
 }
 
 /// C: a constant, or registers of the same layout as the result.
-static u64 readC(const Wave &wave, const Slot &slot, const MatrixMeaning &meaning,
-                 ResultPlace place) {
+static u64 readC(const Wave &wave, const Op &op, Place place) {
+  const Slot &slot = op.sources[2];
+  const bool isWide = op.matrix.result == ElementType::f64;
   if (slot.kind != SlotKind::vector)
-    return meaning.element == Element::f64 && slot.bits != 64
-               ? bitsOf(f64(fromBits<f32>(slot.value)))
-               : slot.value;
-  if (meaning.element != Element::f64)
+    return isWide && slot.bits != 64 ? bitsOf(f64(fromBits<f32>(slot.value))) : slot.value;
+  if (!isWide)
     return wave.vectors[slot.index + place.element].lanes[place.lane];
   const unsigned at = slot.index + 2 * place.element;
-  return wave.vectors[at].lanes[place.lane] | u64(wave.vectors[at + 1].lanes[place.lane]) << 32;
+  const u64 bits = wave.vectors[at].lanes[place.lane] | u64(wave.vectors[at + 1].lanes[place.lane])
+                                                            << 32;
+  return (op.instruction.blgp & 4) != 0 ? bits ^ u64(1) << 63 : bits;
 }
 
 /// C plus the sum of products, as bits of the result's type.
-static u64 product(const MatrixMeaning &meaning, const f64 *a, const f64 *b, u64 c) {
-  switch (meaning.element) {
-  case Element::f64: {
-    f64 sum = fromBits<f64>(c);
-    for (unsigned k = 0; k < meaning.depth; ++k)
-      sum = std::fma(a[k], b[k], sum);
-    return bitsOf(sum);
+static u64 product(const Op &op, const MatrixFactor &a, unsigned row, const MatrixFactor &b,
+                   unsigned column, u64 c) {
+  const auto left = a.row(row), right = b.row(column);
+  switch (op.matrix.factors[0]) {
+  case ElementType::f64:
+    return bitsOf(addInOrder(left, right, fromBits<f64>(c)));
+  case ElementType::f32:
+    return bitsOf(addInOrder(left, right, fromBits<f32>(c)));
+  case ElementType::i8: {
+    i64 sum = 0;
+    for (size_t k = 0; k < left.size(); ++k)
+      sum += static_cast<i64>(left[k] * right[k]);
+    return static_cast<u32>(c + static_cast<u64>(sum));
   }
-  case Element::f32: {
-    f32 sum = fromBits<f32>(c);
-    for (unsigned k = 0; k < meaning.depth; ++k)
-      sum = std::fma(f32(a[k]), f32(b[k]), sum);
-    return bitsOf(sum);
-  }
-  case Element::i8: {
-    u32 sum = static_cast<u32>(c);
-    for (unsigned k = 0; k < meaning.depth; ++k)
-      sum += static_cast<u32>(static_cast<i32>(a[k] * b[k]));
-    return sum;
-  }
-  default: {
-    f64 sum = fromBits<f32>(c);
-    for (unsigned k = 0; k < meaning.depth; ++k)
-      sum += a[k] * b[k];
-    return bitsOf(f32(sum));
-  }
+  default:
+    return bitsOf(isCdna3(op) ? addAsCdna3(a, row, b, column, fromBits<f32>(c))
+                              : addExactly(left, right, fromBits<f32>(c)));
   }
 }
 
 static void runMatrix(Wave &wave, const Op &op) {
-  const MatrixMeaning &meaning = *op.meaning.matrix;
-  const unsigned size = meaning.size, depth = meaning.depth;
-  std::vector<f64> factors[2];
-  for (unsigned side = 0; side < 2; ++side)
-    for (unsigned row = 0; row < size; ++row)
-      for (unsigned k = 0; k < depth; ++k)
-        factors[side].push_back(factor(wave, op.sources[side], meaning, row, k));
+  const MatrixShape &shape = op.matrix;
   std::vector<u64> results; // written at the end, because D may overlap the factors
-  for (unsigned row = 0; row < size; ++row)
-    for (unsigned column = 0; column < size; ++column)
-      results.push_back(
-          product(meaning, &factors[0][row * depth], &factors[1][column * depth],
-                  readC(wave, op.sources[2], meaning, placeOf(meaning, row, column))));
-  for (unsigned row = 0; row < size; ++row)
-    for (unsigned column = 0; column < size; ++column) {
-      const ResultPlace place = placeOf(meaning, row, column);
-      const u64 bits = results[row * size + column];
-      const bool isWide = meaning.element == Element::f64;
-      const unsigned at = op.destination.index + place.element * (isWide ? 2 : 1);
-      wave.vectors[at].lanes[place.lane] = static_cast<u32>(bits);
-      if (isWide)
-        wave.vectors[at + 1].lanes[place.lane] = static_cast<u32>(bits >> 32);
-    }
+  for (unsigned block = 0; block < shape.blocks; ++block) {
+    const MatrixFactor a = readFactors(wave, op, 0, block), b = readFactors(wave, op, 1, block);
+    for (unsigned row = 0; row < shape.size; ++row)
+      for (unsigned column = 0; column < shape.size; ++column)
+        results.push_back(product(op, a, row, b, column,
+                                  readC(wave, op, placeOfResult(shape, block, row, column))));
+  }
+  const bool isWide = shape.result == ElementType::f64;
+  size_t next = 0;
+  for (unsigned block = 0; block < shape.blocks; ++block)
+    for (unsigned row = 0; row < shape.size; ++row)
+      for (unsigned column = 0; column < shape.size; ++column) {
+        const Place place = placeOfResult(shape, block, row, column);
+        const u64 bits = results[next++];
+        const unsigned at = op.destination.index + place.element * (isWide ? 2 : 1);
+        wave.vectors[at].lanes[place.lane] = static_cast<u32>(bits);
+        if (isWide)
+          wave.vectors[at + 1].lanes[place.lane] = static_cast<u32>(bits >> 32);
+      }
 }
 
 bool chooseMatrix(Op &op) {
-  const Instruction &instruction = op.instruction;
-  if (instruction.cbsz != 0 || instruction.abid != 0 || instruction.blgp != 0 || instruction.scaled)
+  const std::optional<MatrixShape> shape = shapeOf(op.instruction, op.chip);
+  if (!shape || !acceptsModifiers(op.instruction, *shape))
     return false;
-  for (const MatrixMeaning &meaning : meanings)
-    if (meaning.name == instruction.row->name) {
-      op.meaning.matrix = &meaning;
-      op.run = runMatrix;
-      return true;
-    }
-  return false;
+  op.matrix = *shape;
+  op.run = runMatrix;
+  return true;
 }
 
 } // namespace tilewright::vgpu::amdgcn

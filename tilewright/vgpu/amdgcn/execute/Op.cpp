@@ -173,8 +173,9 @@ static unsigned memoryPlace(Field field) {
   }
 }
 
-Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip) {
+Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip chip) {
   Op op;
+  op.chip = chip;
   op.instruction = instruction;
   op.address = address;
   for (const Operand &operand : instruction.operands()) {

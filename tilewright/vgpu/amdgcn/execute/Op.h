@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_OP_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_OP_H
 
+#include "tilewright/numerics/ElementType.h"
 #include "tilewright/vgpu/amdgcn/Instruction.h"
 #include "tilewright/vgpu/amdgcn/execute/Wave.h"
 
@@ -12,7 +13,6 @@ struct Op;
 struct VectorMeaning;
 struct ScalarMeaning;
 struct MemoryMeaning;
-struct MatrixMeaning;
 using Handler = void (*)(Wave &, const Op &);
 
 enum class SlotKind : uint8_t { none, value, scalar, vector, special };
@@ -28,13 +28,19 @@ struct Slot {
   uint64_t value = 0;
 };
 
+/// A matrix instruction: `blocks` products of size x depth and depth x size.
+struct MatrixShape {
+  uint8_t size = 0, depth = 0, blocks = 1;
+  std::array<numerics::ElementType, 2> factors{};
+  numerics::ElementType result{};
+};
+
 struct Op {
   Handler run = nullptr;
   union {
     const VectorMeaning *vector = nullptr;
     const ScalarMeaning *scalar;
     const MemoryMeaning *memory;
-    const MatrixMeaning *matrix;
   } meaning;
   uint32_t target = 0; // of a branch: the number of an operation
   uint32_t next = 0;   // the operation after this one
@@ -46,6 +52,8 @@ struct Op {
   uint8_t sourceCount = 0;
   bool writesExec = false;     // v_cmpx
   bool hasMaskOperand = false; // the last source is a mask, such as a carry
+  Chip chip{};
+  MatrixShape matrix;
   Instruction instruction;
 };
 

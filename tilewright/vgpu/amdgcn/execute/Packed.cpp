@@ -114,6 +114,9 @@ bool choosePacked(Op &op) {
     op.run = runPackedMove;
     return !op.instruction.clamp;
   }
+  if (row.name.starts_with("v_dot")) // of whole dwords
+    return op.instruction.opSel == 0 && (op.instruction.opSelHi & 3) == 3 &&
+           op.instruction.negLo == 0 && op.instruction.negHi == 0 && chooseVector(op);
   if (!row.name.starts_with("v_pk_"))
     return !row.has(flags::packed | flags::packedSigns | flags::mfma | flags::smfmac) &&
            chooseVector(op);

@@ -241,6 +241,10 @@ bool chooseVector(Op &op) {
     op.writesExec = true;
   }
   const VectorMeaning *meaning = findVectorMeaning(name);
+  // The bytes of gfx942 have no infinity and no -0.
+  if (op.chip == Chip::gfx942)
+    if (const VectorMeaning *special = findVectorMeaning(name + "_fnuz"))
+      meaning = special;
   // Comparisons may have clamp, too, which only concerns exceptions.
   if (meaning && op.instruction.clamp && !meaning->resultIsFloat && meaning->resultBits != 1)
     meaning = findVectorMeaning(name + "_clamp");
@@ -257,6 +261,8 @@ bool chooseVector(Op &op) {
   for (unsigned source = 0; source < values; ++source)
     if ((instruction.opSel >> source & 1) != 0 && op.sources[source].bits != 16)
       return false;
+  if (instruction.omod != 0 && !meaning->resultIsFloat) // a pair of floats, as bits
+    return false;
   if (meaning->resultBits == 64)
     op.destination.bits = 64;
   return meaning->sources == values || meaning->sources == values + 1;
