@@ -17,8 +17,9 @@ constexpr int ours = 0x7469; // the tag; MPI guarantees tags up to 32767
 /// How long an exiting process waits for the other processes before MPI_Finalize. If a process
 /// exits without MPI_Finalize, mpiexec kills the others, so it waits a minute for processes that
 /// are only slow to exit. After a failure it waits for a shorter time, because the others may be
-/// dead.
-constexpr auto endTimeout = 60s, endTimeoutAfterFailure = 5s;
+/// dead. That time must suffice for slow exits too: a process that leaves the job stops the engines
+/// of the others, which to them is a failure. On a busy machine 5 s were not enough.
+constexpr auto endTimeout = 60s, endTimeoutAfterFailure = 20s;
 } // namespace
 
 /// The lifetime of MPI in this process, from MPI_Init to MPI_Finalize. A separate thread calls
