@@ -11,6 +11,7 @@
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/Pipelines.h"
+#include "tilewright/driver/ScaledKernels.h"
 #include "tilewright/driver/Stages.h"
 #include "tilewright/import/Export.h"
 #include "tilewright/import/Import.h"
@@ -136,6 +137,7 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   TILEWRIGHT_TRY(stages.run(
       "fuse", [&](OpPassManager &passes) { buildFuse(passes, &target, request.options.fuse); }));
   markWork(module);
+  markScaledProducts(module);
   TILEWRIGHT_TRY(stages.run("tile", tile::buildTilePipeline));
   TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
   // Schedule before generating code, because the code generator dismantles kernels.

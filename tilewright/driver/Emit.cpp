@@ -11,6 +11,7 @@
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/EmitAttributes.h"
 #include "tilewright/driver/EmitLibrary.h"
+#include "tilewright/driver/ScaledKernels.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/schedule/Lifetimes.h"
@@ -65,6 +66,7 @@ private:
   llvm::DenseMap<Type, artifact::Index> types;
   llvm::StringMap<artifact::Index> kernels;
   std::map<artifact::Library, artifact::Index> libraries;
+  std::vector<artifact::ScaledProduct> scaledProducts;
   artifact::Index constantAllocation = 0;
   artifact::Index nothing = artifact::none; // the allocation for tokens, if there are any
   uint32_t collectiveOrder = 0;
@@ -237,6 +239,8 @@ void Emitter::emitLaunch(exec::LaunchOp launch, artifact::Step &step) {
     target::KernelLaunch known = facts.lookup(symbol);
     out.kernels.push_back({known.symbol.empty() ? symbol.str() : known.symbol, known.grid,
                            known.scratchBytes, known.itemCost, known.gpu});
+    if (std::optional<artifact::ScaledProduct> product = scaledProductOf(launch, it->second))
+      scaledProducts.push_back(*product);
   }
   artifact::LaunchStep action{it->second, {}};
   for (ValueRange values : {ValueRange(launch.getInputs()), ValueRange(launch.getResults())})
@@ -413,6 +417,7 @@ Result<artifact::Executable> Emitter::run() {
   (void)main;
   emitMemoryTimeline(function);
   emitStepCosts();
+  artifact::addScaledProducts(out, scaledProducts);
   return std::move(out);
 }
 

@@ -41,8 +41,9 @@ private:
 
 class CudaBackend final : public Backend {
 public:
-  CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices, CudaParts parts)
-      : gpus(std::move(devices)), parts(std::move(parts)) {}
+  CudaBackend(std::vector<std::shared_ptr<CudaDevice>> devices, CudaParts parts,
+              std::shared_ptr<libraries::GpuLibraries> gpuLibraries)
+      : gpus(std::move(devices)), parts(std::move(parts)), gpuLibraries(std::move(gpuLibraries)) {}
   ~CudaBackend() override {
     for (const std::shared_ptr<CudaDevice> &gpu : gpus)
       gpu->stop();
@@ -123,7 +124,7 @@ public:
     for (const ProgramPlace &place : places)
       used.push_back({place.device, gpus[static_cast<size_t>(place.device->localId())],
                       place.replica, place.partition});
-    return loadProgram(std::move(executable), used, parts.customCalls.get(), pool);
+    return loadProgram(std::move(executable), used, parts.customCalls.get(), pool, gpuLibraries);
   }
 
   Result<std::unique_ptr<collective::DeviceEngine>>
@@ -152,6 +153,7 @@ private:
 
   const std::vector<std::shared_ptr<CudaDevice>> gpus; // by local id
   const CudaParts parts;
+  const std::shared_ptr<libraries::GpuLibraries> gpuLibraries;
   std::vector<std::unique_ptr<RawMemory>> prepared;
   std::mutex mutex;
   std::vector<std::unique_ptr<Access>> accesses; // of all engines; guarded by mutex
@@ -243,7 +245,10 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
     };
   if (options.processCount > 1)
     TILEWRIGHT_TRY(checkEngine(parts, options.processCount));
-  auto backend = std::make_unique<CudaBackend>(std::move(gpus), std::move(parts));
+  TILEWRIGHT_ASSIGN(std::shared_ptr<libraries::GpuLibraries> gpuLibraries,
+                    libraries::GpuLibraries::fromEnvironment(*api));
+  auto backend =
+      std::make_unique<CudaBackend>(std::move(gpus), std::move(parts), std::move(gpuLibraries));
   TILEWRIGHT_TRY(backend->prepareMemory());
   return Client::create(options, std::move(backend));
 }

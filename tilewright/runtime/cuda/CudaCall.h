@@ -30,6 +30,8 @@ public:
   const ProgramRun &run;
   std::vector<CUdeviceptr> addresses;  // of the plan's allocations
   std::map<uint32_t, CUevent> started; // collectives that are under way, by id
+  /// A library's result was wrong, but the device is as usable as before.
+  bool blamesLibrary = false;
 
 private:
   Allocator::Block host;

@@ -6,6 +6,7 @@
 #include "tilewright/runtime/cuda/CudaCollective.h"
 #include "tilewright/runtime/cuda/CudaModule.h"
 #include "tilewright/runtime/cuda/Transfer.h"
+#include "tilewright/runtime/cuda/libraries/LibraryProduct.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -58,9 +59,9 @@ using Calls = std::map<const artifact::CustomCallStep *, std::unique_ptr<CudaCal
 class Instance {
 public:
   Instance(const Executable &executable, const Calls &calls, const CudaCollectives &collectives,
-           const ProgramDevice &place)
+           const ProgramDevice &place, std::shared_ptr<libraries::GpuLibraries> gpuLibraries)
       : executable(executable), calls(calls), collectives(collectives), place(place),
-        gpu(*place.gpu) {}
+        gpu(*place.gpu), gpuLibraries(std::move(gpuLibraries)) {}
 
   Status load(ThreadPool &pool) {
     TILEWRIGHT_TRY(gpu.isUsable());
@@ -77,6 +78,7 @@ public:
     }
     TILEWRIGHT_TRY(loadConditions(name));
     TILEWRIGHT_TRY(loadRankIds(name, pool));
+    TILEWRIGHT_TRY(chooseLibraries(name));
     if (!collectives.isEmpty())
       TILEWRIGHT_TRY(gpu.createCollectives());
     blocks.resize(executable.blocks.size());
@@ -119,25 +121,28 @@ public:
     queue.drain();
     // A lost device reports the same error for all work. This program caused it only if all earlier
     // work succeeded, which is known after the drain.
-    if (status.error() == Error::cudaKernelFailed)
+    if (status.error() == Error::cudaKernelFailed && !state.blamesLibrary)
       if (Status lost = gpu.fail(copyOf(status), activity.get()); lost.error() != status.error())
         return lost;
     return status;
   }
 
   /// Whether a run only submits commands: the host reads no predicates and calls no handlers.
-  bool isStraight() const { return !hasHostControlFlow && calls.empty() && collectives.isEmpty(); }
+  bool isStraight() const {
+    return !hasHostControlFlow && calls.empty() && collectives.isEmpty() && products.empty();
+  }
 
 private:
-  /// A part of a block: either commands, or a call of a handler, or the start or end of a
-  /// collective, or a loop or branch that the device cannot run by itself: the host has to read its
-  /// predicate. A call is not a host node of a graph: CUDA forbids such a node to call the driver,
-  /// which a handler may do, and a node cannot fail. A collective is not in a graph, because the
-  /// addresses in its nodes could not be changed, and because an engine that was revoked could not
-  /// be replaced.
+  /// A part of a block: either commands, or a call of a handler, or a product that a library
+  /// computes, or the start or end of a collective, or a loop or branch that the device cannot run
+  /// by itself: the host has to read its predicate. A call is not a host node of a graph: CUDA
+  /// forbids such a node to call the driver, which a handler may do, and a node cannot fail. A
+  /// collective is not in a graph, because the addresses in its nodes could not be changed, and
+  /// because an engine that was revoked could not be replaced.
   struct Segment {
     std::unique_ptr<CommandBuffer> commands;
     const CudaCall *call = nullptr;
+    libraries::LibraryProduct *product = nullptr;
     const CudaCollective *start = nullptr, *done = nullptr;
     const artifact::WhileStep *loop = nullptr;
     const artifact::BranchStep *branch = nullptr;
@@ -177,6 +182,42 @@ private:
     return Status();
   }
 
+  /// Asks the libraries for the products of the program.
+  Status chooseLibraries(const std::shared_ptr<const std::string> &name) {
+    if (!gpuLibraries || gpuLibraries->use() == libraries::Use::off)
+      return Status();
+    for (const artifact::ScaledProduct &product : artifact::scaledProductsOf(executable))
+      for (const artifact::Block &block : executable.blocks)
+        for (const artifact::Step &step : block.steps)
+          if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action);
+              launch && launch->kernel == product.kernel)
+            TILEWRIGHT_TRY(chooseLibrary(step, *launch, product, name));
+    return Status();
+  }
+  Status chooseLibrary(const artifact::Step &step, const artifact::LaunchStep &launch,
+                       const artifact::ScaledProduct &product,
+                       const std::shared_ptr<const std::string> &name) {
+    libraries::Choice choice = gpuLibraries->choose(place.gpu, product);
+    if (!choice.plan) {
+      for (const std::string &refusal : choice.refusals)
+        libraries::GpuLibraries::say(describe(step), refusal);
+      return Status();
+    }
+    if (product.factor != artifact::none && !zero.data()) {
+      TILEWRIGHT_ASSIGN(
+          zero, place.device->defaultMemory().allocate(sizeof(float), {"zero", nullptr, name}));
+      TILEWRIGHT_TRY(TILEWRIGHT_CUDA(gpu, cuMemsetD8Async, addressOf(zero.data()),
+                                     static_cast<unsigned char>(0), sizeof(float),
+                                     gpu.programs().stream()));
+    }
+    products[&launch] = std::make_unique<libraries::LibraryProduct>(
+        step, product, std::move(choice), gpuLibraries->use(),
+        Command(*executable.kernels[launch.kernel].gpu, module->function(launch.kernel),
+                launch.buffers),
+        addressOf(zero.data()));
+    return Status();
+  }
+
   /// Whether the device runs the block by itself: launches and copies, and loops and branches of
   /// such blocks.
   bool isForDevice(Index block) const {
@@ -192,6 +233,9 @@ private:
           return false;
       } else if (const auto *done = std::get_if<artifact::CollectiveDoneStep>(&step.action)) {
         if (collectives.at(done->id))
+          return false;
+      } else if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action)) {
+        if (products.contains(launch))
           return false;
       } else if (std::holds_alternative<artifact::CustomCallStep>(step.action)) {
         return false;
@@ -218,6 +262,9 @@ private:
     for (const artifact::Step &step : executable.blocks[block].steps) {
       if (const auto *call = std::get_if<artifact::CustomCallStep>(&step.action)) {
         segments.emplace_back().call = calls.at(call).get();
+      } else if (const auto *launch = std::get_if<artifact::LaunchStep>(&step.action);
+                 launch && products.contains(launch)) {
+        segments.emplace_back().product = products.at(launch).get();
       } else if (const auto *start = std::get_if<artifact::CollectiveStartStep>(&step.action);
                  start && collectives.at(start->id)) {
         segments.emplace_back().start = collectives.at(start->id);
@@ -345,6 +392,8 @@ private:
         TILEWRIGHT_TRY(segment.commands->submit(run.addresses));
       else if (segment.call)
         TILEWRIGHT_TRY(segment.call->submit(run));
+      else if (segment.product)
+        TILEWRIGHT_TRY(segment.product->submit(run));
       else if (segment.start)
         TILEWRIGHT_TRY(segment.start->start(run));
       else if (segment.done)
@@ -401,10 +450,13 @@ private:
   const CudaCollectives &collectives;
   const ProgramDevice place;
   CudaDevice &gpu;
-  Allocator::Block constants, answer, counters, rankIds;
+  const std::shared_ptr<libraries::GpuLibraries> gpuLibraries;
+  Allocator::Block constants, answer, counters, rankIds, zero;
   std::unique_ptr<Conditions> conditions; // null if the device cannot decide what runs
   std::map<const artifact::WhileStep *, size_t> counterOf; // of counted loops on the device
   std::unique_ptr<CudaModule> module;
+  /// Launches whose products a library computes. Destroyed before the library's engines.
+  std::map<const artifact::LaunchStep *, std::unique_ptr<libraries::LibraryProduct>> products;
   std::vector<std::vector<Segment>> blocks;
   bool hasHostControlFlow = false;
   std::shared_ptr<const std::string> activity;
@@ -416,7 +468,7 @@ public:
       : executable(std::move(executable)) {}
 
   Status load(std::span<const ProgramDevice> devices, CustomCallResolver *customCalls,
-              ThreadPool &pool) {
+              ThreadPool &pool, const std::shared_ptr<libraries::GpuLibraries> &gpuLibraries) {
     TILEWRIGHT_TRY(checkSteps(*executable));
     for (const artifact::Block &block : executable->blocks)
       for (const artifact::Step &step : block.steps)
@@ -425,7 +477,8 @@ public:
         }
     TILEWRIGHT_TRY(collectives.prepare(*executable));
     for (const ProgramDevice &device : devices) {
-      auto instance = std::make_unique<Instance>(*executable, calls, collectives, device);
+      auto instance =
+          std::make_unique<Instance>(*executable, calls, collectives, device, gpuLibraries);
       if (Status status = instance->load(pool); !status.isOk())
         return std::move(status).during(
             concat("loading '", executable->name, "' on ", device.gpu->text()));
@@ -456,12 +509,12 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<DeviceProgram>> loadProgram(std::shared_ptr<const Executable> executable,
-                                                   std::span<const ProgramDevice> devices,
-                                                   CustomCallResolver *customCalls,
-                                                   ThreadPool &pool) {
+Result<std::unique_ptr<DeviceProgram>>
+loadProgram(std::shared_ptr<const Executable> executable, std::span<const ProgramDevice> devices,
+            CustomCallResolver *customCalls, ThreadPool &pool,
+            std::shared_ptr<libraries::GpuLibraries> gpuLibraries) {
   auto program = std::make_unique<CudaProgram>(std::move(executable));
-  TILEWRIGHT_TRY(program->load(devices, customCalls, pool));
+  TILEWRIGHT_TRY(program->load(devices, customCalls, pool, gpuLibraries));
   return std::unique_ptr<DeviceProgram>(std::move(program));
 }
 

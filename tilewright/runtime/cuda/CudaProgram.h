@@ -5,6 +5,7 @@
 #include "tilewright/runtime/Backend.h"
 #include "tilewright/runtime/CustomCall.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
+#include "tilewright/runtime/cuda/libraries/GpuLibraries.h"
 
 #include <memory>
 #include <vector>
@@ -19,7 +20,8 @@ struct ProgramDevice {
 };
 
 /// Loads the code on each of `devices`, checks every kernel against the device's limits, and copies
-/// the constants to the device.
+/// the constants to the device. `gpuLibraries` may compute products in place of kernels; null for
+/// none.
 ///  - cudaStep (E5124): the program has steps that a GPU cannot run yet.
 ///  - cudaChip (E5126): it was compiled for another chip.
 ///  - cudaCode (E5128), kernelMissing (E5031): the code does not match the plan.
@@ -30,7 +32,7 @@ struct ProgramDevice {
 Result<std::unique_ptr<DeviceProgram>>
 loadProgram(std::shared_ptr<const artifact::Executable> executable,
             std::span<const ProgramDevice> devices, CustomCallResolver *customCalls,
-            ThreadPool &pool);
+            ThreadPool &pool, std::shared_ptr<libraries::GpuLibraries> gpuLibraries = nullptr);
 
 } // namespace tilewright::runtime::cuda
 

@@ -81,9 +81,11 @@ static exec::LaunchOp makeLaunch(OpBuilder &builder, exec::FusionOp fusion, Kern
       "exec.cost", builder.getDictionaryAttr(
                        {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
                         builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
-  // The driver records the arithmetic of the fusion's ops for the executable's step costs.
-  if (Attribute work = fusion->getDiscardableAttr("exec.work"))
-    launch->setDiscardableAttr("exec.work", work);
+  // The driver records the arithmetic of the fusion's ops for the executable's step costs, and the
+  // products that a library may compute.
+  for (StringRef name : {"exec.work", "exec.scaled"})
+    if (Attribute known = fusion->getDiscardableAttr(name))
+      launch->setDiscardableAttr(name, known);
   // For tile-unpack-loads.
   if (Attribute unpacks = fusion->getDiscardableAttr("exec.unpacks"))
     launch->setDiscardableAttr("exec.unpacks", unpacks);
