@@ -1,11 +1,12 @@
 // Runs a kernel of a code object on the virtual GPU, for test_execute.py:
 //
-//   AmdgcnRun OBJECT KERNEL GX,GY,GZ BX,BY,BZ LDS ARGUMENT…
+//   AmdgcnRun [--latest | --seed=N] OBJECT KERNEL GX,GY,GZ BX,BY,BZ LDS ARGUMENT…
 //   AmdgcnRun --load OBJECT…          loads all kernels and prints how many there are
 //
 // An argument is `file:PATH` (a buffer with the bytes of the file, which are written back),
 // `i32:N`, `i64:N`, `f32:X`, `f64:X`, or `null` (a pointer that is 0). Only the buffers may be
-// accessed. Prints the error and returns 1 if the launch fails.
+// accessed. Memory operations are performed when they are issued, or as late as waits allow, or at
+// points that the seed chooses. Prints the error and returns 1 if the launch fails.
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 
 #include <cstdio>
@@ -58,12 +59,25 @@ static std::string bytesOf(const std::string &kind, const std::string &text,
   return pack(static_cast<int64_t>(kind == "null" ? 0 : std::stoll(text)));
 }
 
-static Status run(const std::vector<std::string> &words) {
+/// Removes the option at the beginning and sets what it says.
+static void takeOption(std::vector<std::string> &words, LaunchConfig &config) {
+  if (words[0] == "--latest")
+    config.completion = Completion::latest;
+  else if (words[0].starts_with("--seed="))
+    config.completion = Completion::seeded, config.seed = std::stoull(words[0].substr(7));
+  else
+    return;
+  words.erase(words.begin());
+}
+
+static Status run(std::vector<std::string> words) {
+  LaunchConfig config;
+  takeOption(words, config);
   const std::vector<char> file = readFile(words[0]);
   TILEWRIGHT_ASSIGN(auto object, LoadedObject::load(std::as_bytes(std::span(file))));
-  LaunchConfig config = {.grid = readSizes(words[2]),
-                         .block = readSizes(words[3]),
-                         .dynamicLdsBytes = static_cast<uint32_t>(std::stoul(words[4]))};
+  config.grid = readSizes(words[2]);
+  config.block = readSizes(words[3]);
+  config.dynamicLdsBytes = static_cast<uint32_t>(std::stoul(words[4]));
   std::vector<std::unique_ptr<Buffer>> buffers;
   std::string arguments;
   for (size_t i = 5; i < words.size(); ++i) {

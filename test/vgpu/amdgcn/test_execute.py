@@ -10,8 +10,8 @@ RUN = BUILD / "test/vgpu/amdgcn/AmdgcnRun"
 F32 = np.float32
 
 
-def launch(folder, path, kernel, grid, block, *arguments, lds=0, error=None):
-    """Runs a kernel. Arrays are buffers; returns them as they are afterwards."""
+def launch(folder, path, kernel, grid, block, *arguments, lds=0, error=None, completion=()):
+    """Runs a kernel. Arrays are buffers; returns them as they are afterwards. `completion` has flags of AmdgcnRun."""
     words, files = [], []
     for argument in arguments:
         if isinstance(argument, np.ndarray):
@@ -22,13 +22,23 @@ def launch(folder, path, kernel, grid, block, *arguments, lds=0, error=None):
         else:
             words.append(f"{'f' if isinstance(argument, (float, np.floating)) else 'i'}{argument.nbytes * 8}:{argument}")
     sizes = [",".join(str(size) for size in value) for value in (grid, block)]
-    command = [str(word) for word in (RUN, path, kernel, *sizes, lds, *words)]
+    command = [str(word) for word in (RUN, *completion, path, kernel, *sizes, lds, *words)]
     result = subprocess.run(command, capture_output=True, text=True)
     if error:
         assert result.returncode == 1 and error in result.stderr, result.stderr
         return None
     assert result.returncode == 0, result.stderr
     return [np.fromfile(name, array.dtype).reshape(array.shape) for name, array in files]
+
+
+def launch_in_all_orders(folder, path, kernel, grid, block, *arguments, lds=0):
+    """The same for kernels whose result does not depend on when memory operations are performed."""
+    orders = [["--latest"], ["--seed=1"], []]
+    results = [launch(folder, path, kernel, grid, block, *arguments, lds=lds, completion=order) for order in orders]
+    for other in results[:-1]:
+        for array, expected in zip(other, results[-1]):
+            assert array.tobytes() == expected.tobytes()
+    return results[-1]
 
 
 @pytest.fixture(scope="module", params=CHIPS)
@@ -47,7 +57,7 @@ def random(seed, count, kind=F32):
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 256, 1000])
 def test_saxpy(hip, tmp_path, n):
     x, y, a = random(1, n), random(2, n), F32(2.5)
-    _, result = launch(tmp_path, hip, "saxpy", [(n + 255) // 256], [256], x, y, a, np.int32(n))
+    _, result = launch_in_all_orders(tmp_path, hip, "saxpy", [(n + 255) // 256], [256], x, y, a, np.int32(n))
     exact = np.float64(a) * x + y  # clang fuses the product with the sum
     np.testing.assert_array_equal(result, exact.astype(F32))
 
@@ -55,14 +65,14 @@ def test_saxpy(hip, tmp_path, n):
 def test_a_loop_over_the_grid(hip, tmp_path):
     n = 1777
     x, y, a = random(1, n), random(2, n), F32(-0.75)
-    _, result = launch(tmp_path, hip, "saxpy_strided", [2], [256], x, y, a, np.int32(n), np.int32(512))
+    _, result = launch_in_all_orders(tmp_path, hip, "saxpy_strided", [2], [256], x, y, a, np.int32(n), np.int32(512))
     np.testing.assert_array_equal(result, (np.float64(a) * x + y).astype(F32))
 
 
 def test_doubles(hip, tmp_path):
     n = 300
     x, y = np.arange(n, dtype=np.float64), np.ones(n)
-    _, result = launch(tmp_path, hip, "axpy_double", [2], [256], x, y, np.float64(0.5), np.int32(n))
+    _, result = launch_in_all_orders(tmp_path, hip, "axpy_double", [2], [256], x, y, np.float64(0.5), np.int32(n))
     np.testing.assert_array_equal(result, 0.5 * x + y)
 
 
@@ -71,7 +81,7 @@ def test_division_is_correctly_rounded(hip, tmp_path):
     x, y = bits[:2048].view(F32).copy(), bits[2048:].view(F32).copy()
     special = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, 1e-45, 3e38, 1e-38], F32)
     x[:81], y[:81] = np.repeat(special, 9), np.tile(special, 9)
-    *_, result = launch(tmp_path, hip, "divide", [8], [256], x, y, np.zeros_like(x), np.int32(2048))
+    *_, result = launch_in_all_orders(tmp_path, hip, "divide", [8], [256], x, y, np.zeros_like(x), np.int32(2048))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(result, x / y)
 
@@ -80,7 +90,7 @@ def test_integer_arithmetic(hip, tmp_path):
     n = 512
     x, y = random(4, n, np.int32), random(5, n, np.int32) >> 8
     y[y == 0] = 7
-    *_, result = launch(tmp_path, hip, "integers", [2], [256], x, y, np.zeros_like(x), np.int32(n))
+    *_, result = launch_in_all_orders(tmp_path, hip, "integers", [2], [256], x, y, np.zeros_like(x), np.int32(n))
     wide, by = x.astype(np.int64), y.astype(np.int64)
     quotient = (np.abs(wide) // np.abs(by)) * np.sign(wide) * np.sign(by)
     expected = quotient + (wide - quotient * by) * 3 + (x >> (y & 31)) + (wide * by >> 32)
@@ -89,24 +99,24 @@ def test_integer_arithmetic(hip, tmp_path):
 
 def test_waves_meet_at_barriers(hip, tmp_path):
     x = np.arange(1024, dtype=np.int32)
-    _, result = launch(tmp_path, hip, "reversed", [4], [256], x, np.zeros_like(x))
+    _, result = launch_in_all_orders(tmp_path, hip, "reversed", [4], [256], x, np.zeros_like(x))
     np.testing.assert_array_equal(result, x.reshape(4, 256)[:, ::-1].ravel())
 
 
 def test_a_sum_over_a_workgroup(hip, tmp_path):
     x = np.arange(1000, dtype=F32)
-    _, result = launch(tmp_path, hip, "block_sum", [4], [256], x, np.zeros(4, F32), np.int32(1000))
+    _, result = launch_in_all_orders(tmp_path, hip, "block_sum", [4], [256], x, np.zeros(4, F32), np.int32(1000))
     np.testing.assert_array_equal(result, [x[i : i + 256].sum() for i in range(0, 1000, 256)])
 
 
 def test_atomics(hip, tmp_path):
     x = random(6, 1000, np.int32)
-    _, result = launch(tmp_path, hip, "histogram", [4], [256], x, np.zeros(16, np.int32), np.int32(1000))
+    _, result = launch_in_all_orders(tmp_path, hip, "histogram", [4], [256], x, np.zeros(16, np.int32), np.int32(1000))
     np.testing.assert_array_equal(result, np.bincount(x & 15, minlength=16))
 
 
 def test_a_pointer_in_the_code_object_is_relocated(hip, tmp_path):
-    (result,) = launch(tmp_path, hip, "relocated", [1], [64], np.zeros(64, np.int32))
+    (result,) = launch_in_all_orders(tmp_path, hip, "relocated", [1], [64], np.zeros(64, np.int32))
     table = np.array([3, 1, 4, 1])
     lane = np.arange(64)
     np.testing.assert_array_equal(result, table[2 - (lane & 1)] + table[lane & 3])

@@ -1,13 +1,14 @@
 """Triton's kernels for AMD's chips, executed on the virtual GPU in three shapes each and compared with NumPy."""
 
 import json
+import re
 
 import ml_dtypes
 import numpy as np
 import pytest
 import triton_objects as source
-from test_amdgcn import CHIPS
-from test_execute import F32, RUN, launch, run
+from test_amdgcn import CHIPS, disassembly, llvm, run
+from test_execute import F32, RUN, launch
 
 I32 = np.int32
 TYPES = {
@@ -34,8 +35,8 @@ def close(result, exact, magnitude, depth):
 class Kernel:
     """A compiled form of a chip, with the constants that it was compiled for."""
 
-    def __init__(self, folder, index, chip):
-        self.chip = chip
+    def __init__(self, folder, index, chip, completion):
+        self.chip, self.completion = chip, completion
         self.name, signature, self.constants, self.warps, _ = source.FORMS[index]
         for word, kind in source.CHIPS[chip].items():
             signature = signature.replace(word, kind)
@@ -58,7 +59,7 @@ class Kernel:
         """The last array of the arguments as it is afterwards."""
         arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
         bits = [a.view(f"u{a.itemsize}") if isinstance(a, np.ndarray) else a for a in arguments]
-        result = launch(folder, self.path, self.name, grid, [64 * self.warps], *bits, lds=self.lds)
+        result = launch(folder, self.path, self.name, grid, [64 * self.warps], *bits, lds=self.lds, completion=self.completion)
         return [changed.view(array.dtype) for array, changed in zip(arrays, result)]
 
 
@@ -226,11 +227,43 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("index, chip, shape", cases)
 
 
-def test_a_kernel_computes_what_numpy_does(index, chip, shape, triton_objects, tmp_path):
-    kernel = Kernel(triton_objects, index, chip)
+@pytest.mark.parametrize("completion", [[], ["--latest"], ["--seed=1"], ["--seed=2"], ["--seed=3"]], ids=str)
+def test_a_kernel_computes_what_numpy_does(index, chip, shape, completion, triton_objects, tmp_path):
+    kernel = Kernel(triton_objects, index, chip, completion)
     globals()[kernel.name](kernel, tmp_path, shape)
 
 
 def test_all_objects_load(triton_objects):
     paths = sorted(triton_objects.glob("*.hsaco"))
     assert run(RUN, "--load", *paths).stdout == f"{len(paths)} kernels loaded, 0 refused\n"
+
+
+def waits_of(path):
+    """The offsets of s_waitcnt in the file, with their addresses."""
+    sections = run(llvm("llvm-readelf"), "-S", path).stdout
+    address, offset = (int(word, 16) for word in re.search(r"\.text\s+PROGBITS\s+(\w+)\s+(\w+)", sections).groups())
+    found = re.findall(r"s_waitcnt .*// ([0-9A-F]+):", disassembly(path))
+    return [(int(word, 16) - address + offset, word) for word in found]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_deleted_wait_is_noticed(chip, triton_objects, tmp_path, pytestconfig):
+    """By name if the value is in registers, else by a wrong value. One wait of the product on gfx950 has no effect."""
+    named = wrong = 0
+    for index in [0, 1, 4] if pytestconfig.getoption("--all") else [0]:
+        original = Kernel(triton_objects, index, chip, [])
+        for offset, address in waits_of(original.path):
+            bits = bytearray(original.path.read_bytes())
+            bits[offset : offset + 4] = bytes.fromhex("000080bf")  # s_nop 0
+            mutant = Kernel(triton_objects, index, chip, ["--latest"])
+            mutant.path = tmp_path / "mutant.hsaco"
+            mutant.path.write_bytes(bits)
+            try:
+                globals()[mutant.name](mutant, tmp_path, 1)
+            except AssertionError as error:
+                named += "is in flight" in str(error)
+                wrong += "is in flight" not in str(error)
+            else:
+                assert (index, chip, address[-4:]) == (1, "gfx950", "1B08"), f"form {index}: no effect of the wait at {address}"
+    print(f"{chip}: {named} deleted waits named, {wrong} give wrong values")
+    assert named >= 2

@@ -1,6 +1,6 @@
 // Branches, calls, barriers and waits: SOPP, and the instructions that read or write the PC.
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/amdgcn/execute/Op.h"
+#include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
 
 #include <algorithm>
@@ -31,7 +31,18 @@ static uint64_t returnAddress(const Wave &wave, const Op &op) {
   return wave.dispatch().program->loadAddress() + op.address + 4u * op.instruction.dwords;
 }
 
-static void endProgram(Wave &wave, const Op &) { wave.state = WaveState::ended; }
+static void endProgram(Wave &wave, const Op &) {
+  if (wave.inFlight)
+    wave.inFlight->performAll(wave);
+  if (wave.state != WaveState::failed)
+    wave.state = WaveState::ended;
+}
+static void wait(Wave &wave, const Op &op) {
+  if (!wave.inFlight)
+    return;
+  const auto counters = static_cast<uint32_t>(op.sources[0].value);
+  wave.inFlight->wait(wave, (counters & 15) | (counters >> 14 & 3) << 4, counters >> 8 & 15);
+}
 static void barrier(Wave &wave, const Op &) { wave.state = WaveState::atBarrier; }
 static void getPc(Wave &wave, const Op &op) {
   writeScalar(wave, op.destination, returnAddress(wave, op));
@@ -50,8 +61,7 @@ static void trap(Wave &wave, const Op &op) {
   wave.fail(Status(Error::vgpuFault, concat("the kernel executed '", toText(op.instruction),
                                             "' at ", op.address, " of the code object")));
 }
-/// Memory operations complete when they are issued, so a wait has nothing to do; priorities, sleep
-/// and padding change no value.
+/// Priorities, sleep and padding change no value.
 static void nothing(Wave &, const Op &) {}
 
 static constexpr std::pair<std::string_view, Handler> handlers[] = {
@@ -66,7 +76,7 @@ static constexpr std::pair<std::string_view, Handler> handlers[] = {
     {"s_cbranch_execz", branchIf<[](const Wave &wave) { return wave.exec() == 0; }>},
     {"s_cbranch_execnz", branchIf<[](const Wave &wave) { return wave.exec() != 0; }>},
     {"s_barrier", barrier},
-    {"s_waitcnt", nothing},
+    {"s_waitcnt", wait},
     {"s_sleep", nothing},
     {"s_setprio", nothing},
     {"s_trap", trap},

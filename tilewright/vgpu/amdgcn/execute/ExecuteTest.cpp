@@ -49,6 +49,42 @@ TEST(Execute, AKernelReadsAndWritesABuffer) {
   EXPECT_THAT(status.toString(), HasSubstr("lane 50 of wave 0 in workgroup (0, 0, 0)"));
 }
 
+TEST(Execute, AMissingWaitIsReported) {
+  auto object = loaded({laneTimesFour, loadV1[0], loadV1[1], addOne, storeV1[0], storeV1[1]});
+  std::vector<uint32_t> buffer(64, 41);
+  const auto begin = reinterpret_cast<uint64_t>(buffer.data());
+  const auto arguments = std::as_bytes(std::span(&begin, 1));
+  EXPECT_TRUE(launch(*object, "add", {}, arguments).isOk()); // the load is performed at once
+  const Status status = launch(*object, "add", {.completion = Completion::latest}, arguments);
+  EXPECT_EQ(status.error(), Error::vgpuFault);
+  EXPECT_THAT(status.toString(),
+              HasSubstr("'v_add_u32_e32 v1, 1, v1' at 4364 of the code object reads v1 while "
+                        "'global_load_dword v1, v0, s[2:3]' at 4356, which writes it, is in flight "
+                        "(wave 0 of workgroup (0, 0, 0)); wait for it with s_waitcnt before"));
+}
+
+TEST(Execute, AWaitForAllButTheLastLoadsIsEnoughForTheFirst) {
+  // v1 and v2 are loaded from the same place; v2 is waited for later.
+  constexpr uint32_t loadV2[] = {0xDC508000, 0x02020000}, waitForAllButOne = 0xBF8C0F71,
+                     addV2 = 0x68020501; // v_add_u32 v1, v1, v2
+  const std::vector<uint32_t> before = {laneTimesFour, loadV1[0],        loadV1[1], loadV2[0],
+                                        loadV2[1],     waitForAllButOne, addOne};
+  std::vector<uint32_t> buffer(64, 41);
+  const auto begin = reinterpret_cast<uint64_t>(buffer.data());
+  auto statusOf = [&](std::vector<uint32_t> rest, Completion completion) {
+    std::vector<uint32_t> code = before;
+    code.insert(code.end(), rest.begin(), rest.end());
+    return launch(*loaded(code), "add", {.completion = completion, .seed = 3},
+                  std::as_bytes(std::span(&begin, 1)));
+  };
+  for (Completion completion : {Completion::eager, Completion::latest, Completion::seeded}) {
+    buffer.assign(64, 41);
+    ASSERT_TRUE(statusOf({waitForAll, addV2, storeV1[0], storeV1[1]}, completion).isOk());
+    EXPECT_THAT(buffer, ::testing::Each(83));
+  }
+  EXPECT_THAT(statusOf({addV2}, Completion::latest).toString(), HasSubstr("reads v2 while"));
+}
+
 TEST(Execute, SizesThatAKernelCannotHaveAreRefused) {
   auto object = loaded({});
   auto messageOf = [&](const LaunchConfig &config, size_t argumentBytes) {
@@ -135,7 +171,13 @@ std::map<std::string, unsigned> executeEveryForm(Chip chip, unsigned times) {
       wave.scalars = start.scalars;
       wave.group = &group;
       wave.scratch.resize(64 * laneCount);
-      op->run(wave, *op);
+      if (i % 2 == 0) {
+        op->run(wave, *op);
+      } else {
+        InFlight late(Completion::latest, 0);
+        late.execute(wave, *op);
+        late.performAll(wave);
+      }
       if (wave.state == WaveState::failed) {
         EXPECT_FALSE(wave.failure.isOk()) << toText(*instruction);
       }

@@ -147,7 +147,10 @@ static void runTurn(Wave &wave, const Program &program) {
   while (wave.state == WaveState::running && wave.branches < branchesPerTurn) {
     const Op &op = program[wave.pc];
     wave.pc = op.next;
-    op.run(wave, op);
+    if (wave.inFlight)
+      wave.inFlight->execute(wave, op);
+    else
+      op.run(wave, op);
   }
 }
 
@@ -161,8 +164,13 @@ static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_
         continue;
       runTurn(wave, program);
       branches += wave.branches;
-      if (wave.state == WaveState::failed)
-        return std::move(wave.failure);
+      // It may wait for the effect of an operation, which happens after some time.
+      if (wave.inFlight && wave.state == WaveState::running)
+        for (Wave &other : waves)
+          other.inFlight->performAll(other);
+      for (Wave &other : waves)
+        if (other.state == WaveState::failed)
+          return std::move(other.failure);
       hasProgress |= wave.state != WaveState::running;
       isAnyRunning |= wave.state == WaveState::running;
     }
@@ -210,11 +218,16 @@ static Status checkSizes(const LoadedObject &object, const Kernel &kernel,
 static Status runWorkgroup(Workgroup &group, const StartState &start, const LaunchConfig &config) {
   const uint32_t threads = config.block[0] * config.block[1] * config.block[2];
   std::vector<Wave> waves((threads + laneCount - 1) / laneCount);
+  std::deque<InFlight> inFlight;
   for (unsigned number = 0; number < waves.size(); ++number) {
     Wave &wave = waves[number];
     wave.number = number;
     wave.group = &group;
     wave.pc = group.dispatch->program->entry();
+    if (config.completion != Completion::eager) {
+      const uint64_t place = group.id[0] + 31 * (group.id[1] + uint64_t(31) * group.id[2]);
+      wave.inFlight = &inFlight.emplace_back(config.completion, config.seed + 64 * place + number);
+    }
     wave.scratch.resize(size_t(group.dispatch->scratchBytesPerLane) * laneCount);
     TILEWRIGHT_TRY(setScalars(wave, start));
     setLanes(wave, config.block);
@@ -236,6 +249,9 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
   }
   packet.ldsBytes = descriptor.ldsBytes + config.dynamicLdsBytes;
   packet.scratchBytes = descriptor.scratchBytesPerLane;
+  constexpr unsigned usesDynamicStack = 1 << 11; // recursion
+  if ((descriptor.properties & usesDynamicStack) != 0)
+    packet.scratchBytes += config.dynamicStackBytes;
   packet.arguments = reinterpret_cast<uint64_t>(segment.data());
   std::vector<MemoryRange> memory = config.memory;
   if (!memory.empty()) {
@@ -251,7 +267,7 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
                              .block = config.block,
                              .flushes32 = (descriptor.rsrc1 >> 16 & 3) != keepsDenormals,
                              .flushes16And64 = (descriptor.rsrc1 >> 18 & 3) != keepsDenormals,
-                             .scratchBytesPerLane = descriptor.scratchBytesPerLane};
+                             .scratchBytesPerLane = packet.scratchBytes};
   const StartState start = {.kernel = kernel, .packet = packet, .arguments = packet.arguments};
   for (uint32_t z = 0; z < config.grid[2]; ++z)
     for (uint32_t y = 0; y < config.grid[1]; ++y)

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
 
+#include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
 
 namespace tilewright::vgpu::amdgcn {
@@ -10,9 +11,15 @@ struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1}; // in workgroups
   std::array<uint32_t, 3> block{64, 1, 1};
   uint32_t dynamicLdsBytes = 0;
+  /// Scratch of a lane beyond what the kernel declares, if it calls functions whose stack is not
+  /// known when it is compiled.
+  uint32_t dynamicStackBytes = 16 << 10;
   /// The memory that the kernel may access, besides its arguments and its code object. Empty: all
   /// memory of the host.
   std::vector<MemoryRange> memory = {};
+  /// When memory operations are performed; with `seeded`, the seed chooses.
+  Completion completion = Completion::eager;
+  uint64_t seed = 0;
   /// Ends the launch after so many branches of a workgroup during which no wave ended and none
   /// reached a barrier. 0: no limit.
   uint64_t maxBranches = uint64_t(1) << 32;
@@ -23,7 +30,8 @@ struct LaunchConfig {
 ///
 ///  - vgpuSymbol, vgpuUnimplemented, vgpuBinary: see LoadedObject::program.
 ///  - vgpuLaunch: sizes that the kernel or the chip cannot have.
-///  - vgpuAccess, vgpuFault, vgpuLivelock: an error in the kernel.
+///  - vgpuAccess, vgpuFault, vgpuLivelock: an error in the kernel. A missing wait is a vgpuFault if
+///    operations are not eager.
 Status launch(LoadedObject &object, std::string_view kernel, const LaunchConfig &config,
               std::span<const std::byte> arguments);
 

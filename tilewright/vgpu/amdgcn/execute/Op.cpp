@@ -173,6 +173,31 @@ static unsigned memoryPlace(Field field) {
   }
 }
 
+/// Sets the counter of a memory operation, and whether it has a result in registers.
+static void setCounter(Op &op) {
+  const Row &row = *op.instruction.row;
+  const MemoryBits &bits = op.instruction.memory;
+  op.writesRegisters = op.destination.kind != SlotKind::none;
+  switch (row.encoding) {
+  case Encoding::smem:
+    op.counter = op.writesRegisters ? Counter::scalar : Counter::none;
+    break;
+  case Encoding::ds:
+    op.counter = Counter::local;
+    break;
+  case Encoding::flat:
+    op.counter = bits.segment == 0 ? Counter::flat : Counter::vector;
+    break;
+  case Encoding::mubuf: // the data, or the result, is a source
+    op.counter = row.name == "buffer_inv" ? Counter::none : Counter::vector;
+    op.writesRegisters = !row.has(flags::bare) && !bits.lds &&
+                         (row.has(flags::atomic) ? bits.sc0 : row.name.starts_with("buffer_load"));
+    break;
+  default:
+    break;
+  }
+}
+
 Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip chip) {
   Op op;
   op.chip = chip;
@@ -189,6 +214,7 @@ Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip chip) {
     else
       op.sources[op.sourceCount++] = slot;
   }
+  setCounter(op);
   if (!choose(op))
     return Status(Error::vgpuUnimplemented,
                   concat("the virtual GPU cannot execute '", toText(instruction), "'"));

@@ -15,6 +15,10 @@ struct ScalarMeaning;
 struct MemoryMeaning;
 using Handler = void (*)(Wave &, const Op &);
 
+/// The counters in which a memory operation is counted: FLAT in both, because its address may be in
+/// LDS. Scalar loads are counted as LDS operations are, but may complete in any order.
+enum class Counter : uint8_t { none, vector, local, scalar, flat };
+
 enum class SlotKind : uint8_t { none, value, scalar, vector, special };
 
 /// An operand. `special` is a value that is computed when it is read: SCC, VCCZ, EXECZ.
@@ -52,6 +56,8 @@ struct Op {
   uint8_t sourceCount = 0;
   bool writesExec = false;     // v_cmpx
   bool hasMaskOperand = false; // the last source is a mask, such as a carry
+  Counter counter = Counter::none;
+  bool writesRegisters = false; // a memory operation with a result
   Chip chip{};
   MatrixShape matrix;
   Instruction instruction;

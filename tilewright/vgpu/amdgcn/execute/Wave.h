@@ -14,6 +14,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
+class InFlight;
 class Program;
 
 inline constexpr unsigned laneCount = 64;
@@ -68,6 +69,7 @@ struct Wave {
   uint32_t branches = 0; // taken since the scheduler chose this wave
   unsigned number = 0;   // in the workgroup
   Workgroup *group = nullptr;
+  InFlight *inFlight = nullptr;   // null: memory operations are performed when they are issued
   std::vector<std::byte> scratch; // one lane after the other
   Status failure;                 // if state is failed
 
