@@ -100,47 +100,49 @@ class Case:
         ).stdout
         for i, array in enumerate(arguments):
             np.save(folder / f"{name}.in{i}.npy", array)
-        self.collectives = collections.Counter()
-        self.replicated = collections.Counter()  # ops that every device computes whole, by name
 
     def whole(self):
         """A line of a batch that computes everything on one device."""
         return self._line(f"{self.name}.mlirbc", [f"{self.name}.in{i}.npy" for i in range(len(self.arguments))], self.name)
 
-    def divide(self, mesh):
-        """A line of a batch that computes the program on all devices; an explanation instead if it cannot be sharded."""
+    def shard(self, mesh):
+        """Draws shardings on the mesh and writes the program with them. Returns the passes that divide it."""
         devices = int(np.prod(mesh))
-        self.mesh, name = mesh, f"{self.name}-{devices}"
+        self.mesh, self.part = mesh, f"{self.name}-{devices}"
         # Half of the programs shard the batch: then most ops have operands with the same sharding.
         is_batch = self.rng.random() < 0.5
-        cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
+        self.cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
         self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
         order = tuple(self.rng.sample(range(devices), devices)) if self.rng.random() < 0.25 else None
         if order == tuple(range(devices)):
             order = None  # sdy does not write this
-        for cut in (*cuts, *self.results):
+        for cut in (*self.cuts, *self.results):
             cut.order = order
-        whole = self.folder / f"{name}.whole.mlir"
-        text = with_shardings(self.text, mesh, cuts, self.results, order)
-        whole.write_text(with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2])))
+        text = with_shardings(self.text, mesh, self.cuts, self.results, order)
+        text = with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2]))
+        self.whole_file().write_text(re.sub(r"^module(?: @\S+)?", f"module @{self._symbol()}", text, count=1, flags=re.M))
         # The whole phase simplifies first; without that, more ops are divided.
-        passes = self.rng.choice([["--distribute"], ["--simplify-inline", "--distribute-split"]])
-        done = subprocess.run(
-            [OPT, whole, *passes, "-o", self.folder / f"{name}.mlir",
-             "--remark-policy=all", "--remarks-filter=distribute", "--remark-format=emitRemark"],
-            capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        if done.returncode:
-            return None, done.stderr
-        inputs = []
-        for i, (cut, array) in enumerate(zip(cuts, self.arguments)):
-            for device in range(devices):
-                np.save(self.folder / f"{name}.in{i}.rank{device}.npy", cut.piece(array, device))
-            inputs.append(f"{name}.in{i}.rank{{rank}}.npy")
-        text = (self.folder / f"{name}.mlir").read_text()
+        return self.rng.choice([("--distribute",), ("--simplify-inline", "--distribute-split")])
+
+    def whole_file(self):
+        return self.folder / f"{self.part}.whole.mlir"
+
+    def _symbol(self):
+        return "case_" + re.sub(r"\W", "_", self.part)
+
+    def take(self, programs):
+        """A line of a batch that computes the program of one device, from `programs` by symbol, on all devices; None if it is missing."""
+        text = programs.get(self._symbol())
+        if text is None:
+            return None
+        (self.folder / f"{self.part}.mlir").write_text(text)
         self.collectives = collections.Counter(re.findall(COLLECTIVE, text))
-        self.replicated = collections.Counter(re.findall(r'Remark="(\S+) is replicated on each', done.stderr))
-        return self._line(f"{name}.mlir", inputs, name), None
+        inputs = []
+        for i, (cut, array) in enumerate(zip(self.cuts, self.arguments)):
+            for device in range(int(np.prod(self.mesh))):
+                np.save(self.folder / f"{self.part}.in{i}.rank{device}.npy", cut.piece(array, device))
+            inputs.append(f"{self.part}.in{i}.rank{{rank}}.npy")
+        return self._line(f"{self.part}.mlir", inputs, self.part)
 
     def answers(self):
         """For each device: its result, and the shard of one device's result that it should be.
@@ -151,7 +153,7 @@ class Case:
         devices = int(np.prod(self.mesh))
         for device in range(devices):
             got = [
-                self._load(f"{self.name}-{devices}.outrank{device}-{i}", dtype)
+                self._load(f"{self.part}.outrank{device}-{i}", dtype)
                 for i, (_, dtype) in enumerate(self.outputs)
             ]
             yield device, got, [cut.piece(array, device) for cut, array in zip(self.results, whole)]
@@ -178,6 +180,19 @@ def run_batch(folder, name, lines, devices):
     return done.stdout + done.stderr
 
 
+def divide(cases, passes):
+    """The programs of one device, by symbol, and what the tool said. One process divides many programs."""
+    done = subprocess.run(
+        [OPT, "-", "--split-input-file", *passes, "--remark-policy=all", "--remarks-filter=distribute", "--remark-format=emitRemark"],
+        input="\n// -----\n".join(case.whole_file().read_text() for case in cases), capture_output=True, text=True, timeout=60 + 10 * len(cases),
+    )  # fmt: skip
+    programs = {}
+    for text in done.stdout.split("// -----"):
+        if name := re.search(r"^module @(\w+)", text, re.M):
+            programs[name[1]] = text
+    return programs, done.stderr
+
+
 def compare(cases, folder, judge):
     """Runs every case on one device and on 2, 4 and 8. `judge(case, device, got, wanted)` describes what is wrong.
 
@@ -186,16 +201,20 @@ def compare(cases, folder, judge):
     run_batch(folder, "whole", [case.whole() for case in cases], 1)
     wrong, collectives, replicated, runs = [], collections.Counter(), collections.Counter(), 0
     for devices, meshes in MESHES.items():
-        lines, running = [], []
+        lines, running, by_passes = [], [], collections.defaultdict(list)
         for number, case in enumerate(cases):
-            line, failure = case.divide(meshes[number % len(meshes)])
-            if failure:
-                wrong.append(f"{case.name} on {case.mesh}: {failure}")
-                continue
-            lines.append(line)
-            running.append(case)
-            collectives += case.collectives
-            replicated += case.replicated
+            by_passes[case.shard(meshes[number % len(meshes)])].append(case)
+        for passes, group in by_passes.items():
+            programs, said = divide(group, passes)
+            replicated.update(re.findall(r'Remark="(\S+) is replicated on each', said))
+            for case in group:
+                line = case.take(programs)
+                if line is None:
+                    wrong.append(f"{case.name} on {case.mesh}, {case.whole_file()}: {divide([case], passes)[1]}")
+                    continue
+                lines.append(line)
+                running.append(case)
+                collectives += case.collectives
         said = run_batch(folder, f"on{devices}", lines, devices)
         for case in running:
             runs += 1
@@ -204,5 +223,5 @@ def compare(cases, folder, judge):
             except FileNotFoundError as error:
                 words = [f"no output: {error}\n{said[-800:]}"]
             if word := next(filter(None, words), None):
-                wrong.append(f"{case.name} on {case.mesh}, {folder}/{case.name}-{devices}.whole.mlir: {word}")
+                wrong.append(f"{case.name} on {case.mesh}, {case.whole_file()}: {word}")
     return wrong, collectives, replicated, runs
