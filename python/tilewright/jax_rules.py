@@ -57,18 +57,63 @@ def _compile_custom_partitioning() -> None:
 
     Its partition rule describes how one device computes its shard of the same
     function, so the values are the same; only the sharding is the compiler's choice.
+    Its sharding_rule goes with the results, so that shardings of arguments reach them.
     """
     from jax._src import core, custom_partitioning
     from jax._src.interpreters import mlir
 
     theirs = custom_partitioning._custom_partitioning_lowering_rule
 
-    def lower(ctx, *values, call, **parameters):
+    def lower(ctx, *values, call, sharding_rule, static_args, **parameters):
         if not _is_for_us(ctx.module_context):
-            return theirs(ctx, *values, call=call, **parameters)
-        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+            return theirs(ctx, *values, call=call, sharding_rule=sharding_rule, static_args=static_args, **parameters)
+        results = mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+        if sharding_rule is None or not results or _is_for_one_device(ctx.module_context):
+            return results
+        return _follow_sharding_rule(ctx, sharding_rule, static_args, values, results)
 
     mlir.register_lowering(custom_partitioning.custom_partitioning_p, lower)
+
+
+def _mesh_of(context):
+    """The mesh that JAX passes to a callable sharding_rule."""
+    import numpy as np
+    from jax._src import mesh
+
+    devices, abstract = _devices_of(context), getattr(context.axis_context, "abstract_mesh", None)
+    if abstract is None or not devices:
+        return mesh.thread_resources.env.physical_mesh
+    return mesh.Mesh(np.array(devices).reshape(abstract.axis_sizes), abstract.axis_names)
+
+
+def _follow_sharding_rule(ctx, rule, static_args, values, results):
+    """The results, as the results of a call that has the rule: see isRuleOfFunction in ShardingRules.h."""
+    from jax._src import custom_partitioning_sharding_rule as rules
+    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir.dialects import hlo
+
+    values, results = list(values), list(results)
+    if not all(isinstance(value, ir.Value) for value in values + results):
+        return results  # a token, or a type that JAX spreads over several values
+    inputs, outputs = [v.type for v in values], [r.type for r in results]
+    if callable(rule):
+        made = rule(*static_args, _mesh_of(ctx.module_context), inputs, outputs)
+        rule, options = made if isinstance(made, (list, tuple)) and len(made) == 2 else (made, {})
+        if isinstance(rule, str):
+            rule = rules.str_to_sdy_sharding_rule(rule, **options)
+    rules.sdy_sharding_rule_to_mlir(rule, inputs, outputs)  # raises if it does not fit the function
+    both = rules.SdyShardingRule(
+        tuple(rule.operand_mappings) + tuple(rule.result_mappings), tuple(rule.result_mappings),
+        reduction_factors=rule.reduction_factors, need_replication_factors=rule.need_replication_factors,
+        permutation_factors=rule.permutation_factors, **rule.factor_sizes,
+    )  # fmt: skip
+    call = hlo.CustomCallOp(
+        outputs, values + results, call_target_name=ir.StringAttr.get("tilewright.sharding_rule"),
+        has_side_effect=ir.BoolAttr.get(False), api_version=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4),
+        called_computations=ir.ArrayAttr.get([]), backend_config=ir.DictAttr.get({}), operand_layouts=None, result_layouts=None,
+    )  # fmt: skip
+    call.attributes["sdy.sharding_rule"] = rules.sdy_sharding_rule_to_mlir(both, inputs + outputs, outputs)
+    return list(call.results)
 
 
 def _announce_inspections() -> None:

@@ -455,6 +455,30 @@ def test_custom_partitioning_gives_the_function():
     np.testing.assert_array_equal(jax.jit(twice)(x), x * 2)
 
 
+def test_custom_partitioning_follows_its_sharding_rule():
+    """Nothing else says how the rows of the result belong to those of the argument, which the body permutes."""
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+
+    def permuted(x):
+        return jnp.take(x, jnp.arange(8) * 3 % 8, axis=0)
+
+    def result_sharding(rule, body=lambda x: permuted(x) * 2):
+        function = custom_partitioning(body)
+        function.def_partition(partition=lambda *_: None, sharding_rule=rule)
+        y = jax.jit(function)(jax.device_put(x, sharded("x")))
+        np.testing.assert_array_equal(y, body(x))
+        return y.sharding
+
+    assert result_sharding("i j -> i j").is_equivalent_to(sharded("x"), 2)
+    assert result_sharding("i j -> j i", lambda x: permuted(x).T).is_equivalent_to(sharded(None, "x"), 2)
+    assert result_sharding("i j -> k j").is_equivalent_to(sharded(), 2)
+    assert result_sharding(lambda mesh, values, results: "i j -> i j").is_equivalent_to(sharded("x"), 2)
+    assert result_sharding("i j -> j", lambda x: permuted(x).sum(0)).is_equivalent_to(sharded(), 1)
+    assert result_sharding("... j -> ... j", permuted).is_equivalent_to(sharded("x"), 2)
+
+
 def test_ragged_dot_is_lowered_to_its_op():
     """JAX's lowering for `cpu` multiplies every row by every group; its ops can be sharded, so several devices keep it."""
     x, w, sizes = np.arange(24, dtype=np.float32).reshape(6, 4), np.arange(36, dtype=np.float32).reshape(3, 4, 3), np.array([1, 0, 4], np.int32)

@@ -41,6 +41,17 @@ static Result<RuntimeValues> passOn(mlir::Operation *, std::span<const RuntimeVa
   return RuntimeValues(inputs.begin(), inputs.end());
 }
 
+/// Returns the last operands (transform/distribute/ShardingRules.h).
+static Result<RuntimeValues> passOnResults(mlir::Operation *call,
+                                           std::span<const RuntimeValue> inputs, Context &) {
+  if (inputs.size() < call->getNumResults())
+    return Status(Error::interpretShape,
+                  concat("tilewright.sharding_rule returns its last operands, got ", inputs.size(),
+                         " operands and ", call->getNumResults(), " results"));
+  inputs = inputs.last(call->getNumResults());
+  return RuntimeValues(inputs.begin(), inputs.end());
+}
+
 /// jax.export's assertion about dynamic sizes: the first operand is the condition, and the other
 /// operands replace {0}, {1} … in the error message.
 static Result<RuntimeValues> assertShape(mlir::Operation *call,
@@ -81,6 +92,7 @@ const CustomCalls &CustomCalls::standard() {
          {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint",
           "annotate_device_placement", "MoveToHost", "MoveToDevice", "xla.sdy.FuncResultSharding"})
       calls.add(target, passOn);
+    calls.add("tilewright.sharding_rule", passOnResults);
     return calls;
   }();
   return calls;

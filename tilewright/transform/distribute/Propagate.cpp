@@ -13,9 +13,14 @@ public:
 
   void run() {
     // The second pass sees what loop bodies return.
-    for (int pass = 0; pass < 2; ++pass)
-      for (const GraphNode &node : graph.nodes)
+    for (int pass = 0; pass < 2; ++pass) {
+      auto rule = graph.functionRules.begin();
+      for (auto [number, node] : llvm::enumerate(graph.nodes)) {
         visit(node);
+        for (; rule != graph.functionRules.end() && rule->after == static_cast<int>(number); ++rule)
+          visit(rule->node);
+      }
+    }
   }
 
   const Sharding &of(int value) const { return shardings[static_cast<size_t>(value)]; }
@@ -30,7 +35,7 @@ private:
     }
     // Of several operands that shard a loop, the largest decides.
     SmallVector<unsigned, 4> bySize;
-    for (unsigned in = 0; in < node.ins.size(); ++in)
+    for (unsigned in = 0; in < node.inValues.size(); ++in)
       bySize.push_back(in);
     llvm::stable_sort(bySize, [&](unsigned one, unsigned other) {
       return elements(node, one) > elements(node, other);
@@ -45,7 +50,8 @@ private:
   }
 
   int64_t elements(const GraphNode &node, unsigned in) const {
-    auto type = dyn_cast<RankedTensorType>(node.ins[in]->get().getType());
+    const GraphValue &value = graph.values[static_cast<size_t>(node.inValues[in])];
+    auto type = dyn_cast<RankedTensorType>(value.value.getType());
     return type && type.hasStaticShape() ? type.getNumElements() : 0;
   }
 
@@ -71,7 +77,8 @@ private:
         // A loop that each device needs whole passes shardings on, too: what is sharded before a
         // sort is sharded after it.
         if (axes.empty() || node.rule.loops[loop].kind == LoopKind::reduced ||
-            !choice.loops[loop].empty() || (node.isFixed && node.isClosed[loop]) ||
+            node.rule.loops[loop].blocked || !choice.loops[loop].empty() ||
+            (node.isFixed && node.isClosed[loop]) ||
             llvm::any_of(choice.loops, [&](const Axes &used) { return overlap(used, axes); }))
           continue;
         Choice split = choice;

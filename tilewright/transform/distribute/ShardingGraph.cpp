@@ -162,6 +162,7 @@ private:
   Status readLoop(stablehlo::WhileOp loop, double repeats);
   Status readManual(sdy::ManualComputationOp op, double repeats);
   Status readConstraint(sdy::ShardingConstraintOp op, double repeats);
+  void readRuleOfFunction(Operation *op, double repeats);
   void readOther(Operation *op, double repeats);
 
   func::FuncOp main;
@@ -212,6 +213,25 @@ Status ShardingGraph::Reader::readBlock(Block &block, double repeats, Operation 
   return Status();
 }
 
+void ShardingGraph::Reader::readRuleOfFunction(Operation *op, double repeats) {
+  for (auto [use, result] : llvm::zip_equal(returnedBy(op), op->getResults()))
+    addTie(op, result.getType(), {&use}, {result}, repeats);
+  std::optional<ShardingRule> rule = writtenRule(op);
+  if (!rule)
+    return;
+  GraphNode node;
+  node.op = op;
+  node.isOp = true;
+  node.manualAxes = manualAxes;
+  for (Value parameter : op->getOperands().drop_back(op->getNumResults()))
+    node.inValues.push_back(number(parameter, repeats));
+  for (Value result : op->getResults())
+    node.outs.push_back(number(result, repeats));
+  node.rule = std::move(*rule);
+  node.rule.operands.truncate(node.inValues.size());
+  graph.functionRules.push_back({static_cast<int>(graph.nodes.size()) - 1, std::move(node)});
+}
+
 /// An op that is computed on replicated operands.
 void ShardingGraph::Reader::readOther(Operation *op, double repeats) {
   SmallVector<OpOperand *> ins;
@@ -251,6 +271,10 @@ Status ShardingGraph::Reader::readOp(Operation *op, double repeats) {
   if (passesOn(op)) {
     for (auto [use, result] : llvm::zip_equal(op->getOpOperands(), op->getResults()))
       addTie(op, result.getType(), {&use}, {result}, repeats);
+    return Status();
+  }
+  if (isRuleOfFunction(op)) {
+    readRuleOfFunction(op, repeats);
     return Status();
   }
   std::optional<ShardingRule> rule = shardingRuleOf(op);

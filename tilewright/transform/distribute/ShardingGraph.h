@@ -60,6 +60,14 @@ struct ShardingGraph {
   std::vector<GraphValue> values;
   llvm::DenseMap<mlir::Value, int> numberOf;
   std::vector<std::shared_ptr<const numerics::MeshCoordinates>> meshes; // in order of appearance
+  /// Rules of functions whose bodies are in the program (isRuleOfFunction): nodes that only pass on
+  /// shardings, from parameters of the function to its results. Sorted by `after`, the node that
+  /// they follow.
+  struct FunctionRule {
+    int after;
+    GraphNode node;
+  };
+  std::vector<FunctionRule> functionRules;
   /// Constraints that are ignored, with the reason.
   std::vector<std::pair<mlir::Operation *, std::string>> unfollowed;
 

@@ -141,7 +141,7 @@ void ShardingPlan::remark(int64_t devices) const {
       TILEWRIGHT_LOG(passName, op, "result 0 has the sharding '",
                      shardingOf(op->getResult(0)).toString(), "'",
                      plan->mesh ? "" : ": nothing is gained by sharding it");
-    if (!isComputed || passesOn(op))
+    if (!isComputed || passesOn(op) || isRuleOfFunction(op))
       return;
     for (OpOperand &operand : op->getOpOperands()) {
       // Reducing a sum is expected; gathering a dimension is worth a remark.

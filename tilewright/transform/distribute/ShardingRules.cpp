@@ -30,8 +30,9 @@ std::optional<ShardingRule> shardingRuleOf(Operation *op) {
       !llvm::all_of(op->getResultTypes(), isPlainTensor))
     return std::nullopt;
   if (op->getNumOperands() > 0)
-    if (std::optional<ShardingRule> rule = batchedCallRule(op))
-      return rule;
+    for (auto ruleOf : {batchedCallRule, customRule})
+      if (std::optional<ShardingRule> rule = ruleOf(op))
+        return rule;
   using Rule = std::optional<ShardingRule>;
   return llvm::TypeSwitch<Operation *, Rule>(op)
       .Case<stablehlo::SelectOp, stablehlo::ClampOp, stablehlo::MapOp, stablehlo::IotaOp>(

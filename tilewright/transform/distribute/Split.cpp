@@ -111,8 +111,10 @@ public:
     for (auto &[value, targets] : conversions)
       TILEWRIGHT_TRY(reshard(value, targets));
     // Only after resharding, because it depends on the new operand types.
-    for (Operation *op : sharded)
+    for (Operation *op : sharded) {
       TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
+      op->removeAttr(sdy::SdyDialect::shardingRuleName); // it describes the whole tensors
+    }
     setSignature();
     for (Operation *op : passing)
       inlineBody(op);
@@ -129,7 +131,8 @@ private:
 
   void collect() {
     main.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op))
+      const bool isRule = isRuleOfFunction(op);
+      if (isRule || isa<sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op))
         passing.push_back(op);
       // Exclude calls that every device makes: those in a manual region, and those with a plan,
       // which process the device's shard (`jax.debug.print(partitioned=True)`).
@@ -143,7 +146,8 @@ private:
         }
       if (const ShardingPlan::OpPlan *found = plan.find(op); found && found->isSharded())
         sharded.push_back(op);
-      for (OpOperand &use : op->getOpOperands()) {
+      // The first operands of a rule are only related to its results.
+      for (OpOperand &use : isRule ? returnedBy(op) : op->getOpOperands()) {
         const Sharding &from = plan.shardingOf(use.get());
         Sharding to = plan.wanted(use);
         if (op == main.front().getTerminator())
@@ -204,8 +208,14 @@ private:
         builder.getFunctionType(main.front().getArgumentTypes(), terminator->getOperandTypes()));
   }
 
-  /// Inlines a manual computation's body; replaces a constraint by its operand.
+  /// Inlines a manual computation's body; replaces a constraint by its operand, and the rule of a
+  /// function by those that it returns.
   static void inlineBody(Operation *op) {
+    if (isRuleOfFunction(op)) {
+      op->replaceAllUsesWith(op->getOperands().take_back(op->getNumResults()));
+      op->erase();
+      return;
+    }
     auto manual = dyn_cast<sdy::ManualComputationOp>(op);
     if (!manual) {
       op->getResult(0).replaceAllUsesWith(op->getOperand(0));

@@ -20,8 +20,8 @@ namespace {
 /// producer.
 LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewriter) {
   static const llvm::StringSet<> targets = {
-      "Sharding",   "LayoutConstraint", "annotate_device_placement",
-      "MoveToHost", "MoveToDevice",     "xla.sdy.FuncResultSharding"};
+      "Sharding",     "LayoutConstraint",           "annotate_device_placement", "MoveToHost",
+      "MoveToDevice", "xla.sdy.FuncResultSharding", "tilewright.sharding_rule"};
   if (!targets.contains(op.getCallTargetName()))
     return rewriter.notifyMatchFailure(op, Twine("custom call '") + op.getCallTargetName() +
                                                "' is not an annotation");
@@ -31,9 +31,13 @@ LogicalResult dropAnnotation(stablehlo::CustomCallOp op, PatternRewriter &rewrit
     rewriter.eraseOp(op);
     return success();
   }
-  if (op.getResultTypes() != op.getOperandTypes())
+  // The rule of a function relates other operands to those that it returns.
+  ValueRange returned = op.getOperands();
+  if (op.getCallTargetName() == "tilewright.sharding_rule" && returned.size() > op.getNumResults())
+    returned = returned.take_back(op.getNumResults());
+  if (op.getResultTypes() != TypeRange(returned))
     return rewriter.notifyMatchFailure(op, "the result types differ from the operand types");
-  rewriter.replaceOp(op, op.getOperands());
+  rewriter.replaceOp(op, returned);
   return success();
 }
 

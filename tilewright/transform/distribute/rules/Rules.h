@@ -97,6 +97,11 @@ std::optional<ShardingRule> callbackRule(mlir::Operation *op);
 /// annotates the number of batch dimensions.
 std::optional<ShardingRule> batchedCallRule(mlir::Operation *op);
 
+// Custom.cpp
+/// A custom call with a rule of its own (`sdy.sharding_rule`): each device calls it with its
+/// shards.
+std::optional<ShardingRule> customRule(mlir::Operation *op);
+
 } // namespace tilewright::distribute
 
 #endif // TILEWRIGHT_TRANSFORM_DISTRIBUTE_RULES_RULES_H
