@@ -52,9 +52,10 @@ def test_two_products_on_a_gpu(target):
 
 
 @pytest.mark.parametrize("order", ["eager", "latest", "seed:7"])
-def test_the_matrix_unit_of_sm_100a_multiplies_with_the_scales(order, tmp_path):
+@pytest.mark.parametrize("target", ["vgpu:sm_100a", "vgpu:sm_120a"])
+def test_the_matrix_unit_multiplies_with_the_scales(target, order, tmp_path):
     """One product of each pair of formats, each in a kernel with native scales."""
-    done = check_part("vgpu:sm_100a", 4, 12, TILEWRIGHT_VGPU_ORDER=order, TILEWRIGHT_COMPILE_DUMP_DIR=str(tmp_path))
+    done = check_part(target, 4, 12, TILEWRIGHT_VGPU_ORDER=order, TILEWRIGHT_COMPILE_DUMP_DIR=str(tmp_path))
     assert done.returncode == 0 and "6 products are right on" in done.stdout, done.stdout + done.stderr
     assert "6 of them by a matrix unit that reads scales" in done.stdout, done.stdout
 

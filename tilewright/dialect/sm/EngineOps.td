@@ -184,8 +184,9 @@ def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
     sm.mma tcgen05 %x, %y into %t zero %fresh : !sm.buffer<…>, !sm.buffer<…>, !sm.buffer<…>
     ```
 
-    With scales, which only `tcgen05` has, operands and scales are bytes as in `tile.dot … block`; a scale buffer has lines of
-    128 bytes, four for each group of 128 rows and 4 blocks.
+    With scales, operands and scales are bytes as in `tile.dot … block`; scales have lines of 128 bytes, four for each group of 128
+    rows and 4 blocks. They are buffers for `tcgen05`. For `mma_sync` they are tiles of one group, in which lane `4 i + q` has rows `8 q + i`
+    of every 32; the operands begin at block `first_block` of the group's four. `wgmma` has no scales.
 
     ```mlir
     sm.mma tcgen05 %x, %y into %t zero %fresh scales %sx, %sy {block = 32, lhs_type = f8E4M3FN, …}
@@ -194,9 +195,11 @@ def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Sm_AtomAttr:$atom, AnyTypeOf<[Sm_BufferType, Sm_Tile]>:$lhs, AnyTypeOf<[Sm_BufferType, Sm_Tile]>:$rhs,
                        Optional<Sm_Tile>:$acc, Optional<Sm_BufferType>:$into, Optional<I1>:$zero,
-                       Optional<Sm_BufferType>:$lhs_scale, Optional<Sm_BufferType>:$rhs_scale,
+                       Optional<AnyTypeOf<[Sm_BufferType, Sm_Tile]>>:$lhs_scale,
+                       Optional<AnyTypeOf<[Sm_BufferType, Sm_Tile]>>:$rhs_scale,
                        OptionalAttr<TypeAttr>:$lhs_type, OptionalAttr<TypeAttr>:$rhs_type,
-                       OptionalAttr<TypeAttr>:$scale_type, OptionalAttr<I64Attr>:$block);
+                       OptionalAttr<TypeAttr>:$scale_type, OptionalAttr<I64Attr>:$block,
+                       OptionalAttr<I64Attr>:$first_block);
   let results = (outs Optional<Sm_Tile>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -205,7 +208,7 @@ def Sm_MmaOp : Sm_Op<"mma", [AttrSizedOperandSegments]> {
                    "::mlir::Value":$acc, "::mlir::Value":$into, "::mlir::Value":$zero),
               [{
                 build($_builder, $_state, result, atom, lhs, rhs, acc, into, zero, ::mlir::Value(), ::mlir::Value(),
-                      ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::IntegerAttr());
+                      ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::TypeAttr(), ::mlir::IntegerAttr(), ::mlir::IntegerAttr());
               }]>
   ];
 }

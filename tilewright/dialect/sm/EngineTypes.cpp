@@ -138,11 +138,11 @@ ParseResult MmaOp::parse(OpAsmParser &parser, OperationState &state) {
       if (parser.parseOperand(zero))
         return failure();
     }
-    if (succeeded(parser.parseOptionalKeyword("scales"))) {
-      hasScales = true;
-      if (parser.parseOperand(lhsScale) || parser.parseComma() || parser.parseOperand(rhsScale))
-        return failure();
-    }
+  }
+  if (succeeded(parser.parseOptionalKeyword("scales"))) {
+    hasScales = true;
+    if (parser.parseOperand(lhsScale) || parser.parseComma() || parser.parseOperand(rhsScale))
+      return failure();
   }
   Type lhsType, rhsType, resultType, lhsScaleType, rhsScaleType;
   if (parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(lhsType) ||

@@ -187,9 +187,13 @@ LogicalResult MmaOp::verify() {
       getBlock().has_value() != getScaleType().has_value())
     return emitOpError("expects scales of both operands with `block`, `lhs_type`, `rhs_type` and "
                        "`scale_type`, or none of these");
-  if (getBlock() && getAtom() != Atom::tcgen05)
-    return emitOpError("multiplies with scales, which only tcgen05 does, got ")
-           << stringifyAtom(getAtom());
+  if (getBlock() && getAtom() == Atom::wgmma)
+    return emitOpError("multiplies with scales, which only tcgen05 and mma_sync do, got wgmma");
+  for (Value scale : {getLhsScale(), getRhsScale()})
+    if (scale && isa<BufferType>(scale.getType()) != (getAtom() == Atom::tcgen05))
+      return emitOpError("expects scales in ")
+             << (getAtom() == Atom::tcgen05 ? "buffers" : "registers") << " with "
+             << stringifyAtom(getAtom()) << ", got " << scale.getType();
   if (getAtom() != Atom::mma_sync && !isa<BufferType>(getRhs().getType()))
     return emitOpError("expects rhs to be a buffer with ")
            << stringifyAtom(getAtom()) << ", got " << getRhs().getType();

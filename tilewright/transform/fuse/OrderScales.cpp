@@ -1,5 +1,4 @@
-// fuse-order-scales: arranges scaled products as the matrix unit of a chip with tensor memory reads
-// them.
+// fuse-order-scales: arranges scaled products as the matrix units of Blackwell read them.
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/ScaledProducts.h"
 
@@ -34,8 +33,7 @@ bool hasScaledUnit(Operation *op) {
   if (!module)
     return false;
   const exec::TargetAttr target = exec::targetOf(module);
-  return target.isGpu() && target.getMatrix() && target.getRates() &&
-         target.getMatrix().getUnit() == exec::MatrixUnit::tcgen05 && target.getRates().getF4() > 0;
+  return target.isGpu() && target.getMatrix() && target.getRates() && target.getRates().getF4() > 0;
 }
 
 namespace {
@@ -178,8 +176,8 @@ struct OrderScales : impl::OrderScalesPassBase<OrderScales> {
     if (lhs.depth == 0)
       return;
     const exec::ScaledKind &kind = types->kind;
-    TILEWRIGHT_LOG(getArgument(), op, "multiplies with scales in tensor memory, ", lhs.batch, " x ",
-                   lhs.rows, " x ", rhs.rows, " x ", lhs.depth);
+    TILEWRIGHT_LOG(getArgument(), op, "multiplies with scales in the matrix unit, ", lhs.batch,
+                   " x ", lhs.rows, " x ", rhs.rows, " x ", lhs.depth);
     Value left = lhs.orderedElements(types->lhs, kind.bits),
           right = rhs.orderedElements(types->rhs, kind.bits);
     Value leftScales = lhs.orderedScales(kind), rightScales = rhs.orderedScales(kind);

@@ -32,8 +32,8 @@ def ScaledProductsPass : Pass<"fuse-scaled-products", "::mlir::func::FuncOp"> {
 def OrderScalesPass : Pass<"fuse-order-scales", "::mlir::func::FuncOp"> {
   let summary = "Prepares scaled products for a matrix unit that reads scales";
   let description = [{
-    On a chip with tensor memory, `tcgen05.mma` multiplies elements of 8 and 4 bits with their scales. It reads operands
-    along K and scales in an order of its own. This pass brings both into that order with StableHLO ops, which become kernels,
+    On Blackwell, `tcgen05.mma` and `mma.sync` multiply elements of 8 and 4 bits with their scales. They read operands
+    along K, and scales in the order of `exec.scaled_matmul`. This pass brings both into that order with StableHLO ops, which become kernels,
     or parts of the kernels that quantise.
 
     Before:

@@ -57,3 +57,35 @@ module attributes {exec.target = #exec.target<chip = "sm_100a", units = 148, til
     return %0 : tensor<8192x8192xf32>
   }
 }
+
+// -----
+
+/// Where warps multiply (sm_120a), a tile has at most one group of rows and of columns. Threads copy scales beside the elements; a lane
+/// loads words of four scales, of rows that are 32 apart. MXFP8 has one scale of a row in an instruction, so four steps share a word.
+
+// CHECK-LABEL: tile.kernel @warps grid [2, 1] inputs 4
+//       CHECK:   tile.load {{.*}} -> tensor<128x128xf8E4M3FN>
+//       CHECK:   tile.load {{.*}} -> tensor<32x128xf8E5M2>
+
+// ROLES-DAG: #[[ROWS:.*]] = #sm.layout<[4 lane] [8 lane:4, 4 warp, 4 reg]
+// ROLES-LABEL: sm.kernel @warps
+//       ROLES:   %[[IN:.*]] = sm.channel depth {{.*}} : <<128x128xf8E4M3FN, shared, #{{.*}}>, <128x32xf8E5M2, shared, #{{.*}}>, <4x128xi8, shared, #[[LINES]]>, <4x128xi8, shared, #[[LINES]]>>
+// ROLES-COUNT-4: sm.copy {{ ?}}cp_async
+//       ROLES:   %[[SLOT:.*]]:4 = sm.take %[[IN]]
+//       ROLES:   sm.copy ld %[[SLOT]]#2[{{.*}}] : {{.*}} -> tensor<4x128xi8
+//       ROLES:   sm.copy ld %[[SLOT]]#3[{{.*}}] : {{.*}} -> tensor<4x128xi8
+//       ROLES:   sm.mma mma_sync {{.*}} scales {{.*}} {block = 32 : i64, first_block = 0 : i64, lhs_type = f8E4M3FN, rhs_type = f8E5M2, scale_type = f8E8M0FNU}
+//   ROLES-NOT:   sm.copy ld %
+//       ROLES:   sm.mma mma_sync {{.*}} scales {{.*}} first_block = 1 : i64
+//   ROLES-NOT:   sm.copy ld %
+//       ROLES:   sm.mma mma_sync {{.*}} scales {{.*}} first_block = 2 : i64
+module attributes {exec.target = #exec.target<chip = "sm_120a", units = 170, tile_elements = 8192, gpu = <shared_bytes = 101376>, matrix = <types = [f16, bf16, tf32, f64, i8, f8E4M3FN, f8E5M2]>, rates = <f16 = 256, tf32 = 128, f8 = 512, s8 = 1024, f4 = 2048, matrix_latency = 33, copy_latency = 800, l2_bytes_per_cycle = 6800, memory_bytes_per_cycle = 744, l2_bytes = 96000000>>} {
+  func.func public @main(%x: tensor<129x160xf8E4M3FN>, %y: tensor<30x160xf8E5M2>, %sx: tensor<1x2x8x128xui8>, %sy: tensor<1x1x8x128xui8>) -> tensor<129x30xf32> {
+    %0 = exec.fusion "warps"(%x, %y, %sx, %sy) : (tensor<129x160xf8E4M3FN>, tensor<30x160xf8E5M2>, tensor<1x2x8x128xui8>, tensor<1x1x8x128xui8>) -> tensor<129x30xf32> {
+    ^bb0(%a: tensor<129x160xf8E4M3FN>, %b: tensor<30x160xf8E5M2>, %sa: tensor<1x2x8x128xui8>, %sb: tensor<1x1x8x128xui8>):
+      %1 = exec.scaled_matmul %a, %b scales %sa, %sb as f8E4M3FN, f8E5M2 by f8E8M0FNU block 32 : tensor<129x160xf8E4M3FN>, tensor<30x160xf8E5M2>, tensor<1x2x8x128xui8>, tensor<1x1x8x128xui8> -> tensor<129x30xf32>
+      exec.yield %1 : tensor<129x30xf32>
+    }
+    return %0 : tensor<129x30xf32>
+  }
+}

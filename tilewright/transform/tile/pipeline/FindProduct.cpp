@@ -329,6 +329,26 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   return product;
 }
 
+sm::BufferType scaleBuffer(const Operand &scale) {
+  int64_t lines = 1;
+  for (int64_t size : scale.outerSizes)
+    lines *= size;
+  const sm::Layout layout(llvm::ArrayRef<sm::Layout::Digits>(
+      {{{lines, sm::Axis::offset, 128}}, {{128, sm::Axis::offset, 1}}}));
+  MLIRContext *context = scale.tile.getContext();
+  return sm::BufferType::get(context, {lines, 128}, IntegerType::get(context, 8), sm::Space::shared,
+                             sm::LayoutAttr::get(context, layout));
+}
+
+void multiplyWithScales(sm::MmaOp mma, tile::DotOp dot, Value lhsScale, Value rhsScale) {
+  mma.getLhsScaleMutable().assign(lhsScale);
+  mma.getRhsScaleMutable().assign(rhsScale);
+  mma.setLhsTypeAttr(dot.getLhsTypeAttr());
+  mma.setRhsTypeAttr(dot.getRhsTypeAttr());
+  mma.setScaleTypeAttr(dot.getScaleTypeAttr());
+  mma.setBlockAttr(dot.getBlockAttr());
+}
+
 void copyOperand(OpBuilder &b, sm::Engine engine, Operand operand, Value buffer,
                  const IRMapping &at, bool tf32) {
   tile::LoadOp load = operand.load;

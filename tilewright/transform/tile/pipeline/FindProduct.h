@@ -65,6 +65,12 @@ void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value numb
 void copyOperand(mlir::OpBuilder &b, sm::Engine engine, Operand operand, mlir::Value buffer,
                  const mlir::IRMapping &at, bool tf32 = false);
 
+/// The buffer of ordered scales: lines of 128 bytes, as in memory.
+sm::BufferType scaleBuffer(const Operand &scale);
+
+/// Gives a product the scales, which are buffers or tiles, and the types of `dot`.
+void multiplyWithScales(sm::MmaOp mma, tile::DotOp dot, mlir::Value lhsScale, mlir::Value rhsScale);
+
 /// Whether an op computes scalars from scalars.
 bool isScalar(mlir::Operation *op);
 

@@ -24,8 +24,12 @@ struct StepBytes {
   int64_t lhs, rhs;
 };
 StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
-  return {choice.m * choice.k * gemm.lhsBits / 8 + scaledRows(choice.m) * gemm.scaleBytes,
-          choice.n * choice.k * gemm.rhsBits / 8 + scaledRows(choice.n) * gemm.scaleBytes};
+  // Each buffer of a slot begins at a multiple of 1024 bytes, which matters for those of scales.
+  auto scales = [&](int64_t rows) {
+    return int64_t(llvm::alignTo(uint64_t(scaledRows(rows) * gemm.scaleBytes), 1024));
+  };
+  return {choice.m * choice.k * gemm.lhsBits / 8 + scales(choice.m),
+          choice.n * choice.k * gemm.rhsBits / 8 + scales(choice.n)};
 }
 
 /// The bytes of the result tile of one multiprocessor.
@@ -127,10 +131,12 @@ int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t gr
   return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
 }
 /// Registers per thread for the fragments of both operands for two steps of a warp's MMAs. An
-/// instruction has a depth of 256 bits.
-int64_t fragmentRegisters(const GemmChoice &choice) {
+/// instruction has a depth of 256 bits. Words of scales, of four blocks each, last for several
+/// steps or are loaded again for each; one for 32 rows is counted.
+int64_t fragmentRegisters(const Gemm &gemm, const GemmChoice &choice) {
   WarpTile warp = warpTile(choice);
-  return 2 * (warp.m + warp.n) * 256 / 32 / 32;
+  const int64_t scales = gemm.scaleBytes ? (warp.m + warp.n) / 32 : 0;
+  return 2 * (warp.m + warp.n) * 256 / 32 / 32 + scales;
 }
 
 } // namespace
@@ -235,7 +241,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     problem.roles = {{"all",
                       {copies, tensor},
                       warp.warps,
-                      mathRegisters + fragmentRegisters(choice),
+                      mathRegisters + fragmentRegisters(gemm, choice),
                       choice.m * choice.n,
                       1}};
   }

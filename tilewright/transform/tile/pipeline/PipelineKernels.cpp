@@ -349,7 +349,7 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
                                  std::string &reason) {
   Gemm gemm = gemmOf(product);
   tile::DotOp dot = product.dot;
-  if (machine.matrixUnit == MatrixUnit::mma && !product.isScaled())
+  if (machine.matrixUnit == MatrixUnit::mma)
     return choosePipelined(product, gemm, withWarpProducts(machine), reason);
   std::optional<GemmChoice> roles = chooseRoles(product, gemm, machine, reason);
   if (roles || product.isScaled() || (machine.matrixUnit == MatrixUnit::wgmma && !dot.getTf32()))
@@ -399,7 +399,7 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
         // No other kernel reads ordered scales.
         if (product && product->isScaled()) {
           kernel.emitError() << "'" << kernel.getSymName()
-                             << "' multiplies with scales, but not in tensor memory: " << reason;
+                             << "' multiplies with scales, but has no pipeline: " << reason;
           return signalPassFailure();
         }
         continue;

@@ -11,6 +11,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace tilewright::pipeline {
@@ -62,6 +64,28 @@ Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, P
       {2, Axis::reg, isLhs ? 2 * packed : packed}, {4, Axis::lane, 1}, {packed, Axis::reg, 1}};
   const sm::Digit copies{isLhs ? grid.n : grid.m, Axis::warp, isLhs ? 1 : grid.n};
   return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), copies).canonical();
+}
+
+Layout warpScaleLayout(int64_t own, bool isLhs, WarpGrid grid) {
+  const int64_t along = isLhs ? grid.m : grid.n, ofWarp = own / along;
+  // Row bits from 16 on: in registers if the warp has both rows or if the tile has only one,
+  // otherwise in another warp. Words of rows that are 32 apart are adjacent in memory, and so in
+  // registers.
+  int64_t word = 1;
+  auto rowBit = [&](int64_t row) -> sm::Digit {
+    if (row >= ofWarp && row < own)
+      return {2, Axis::warp, row / ofWarp * (isLhs ? grid.n : 1)};
+    return {2, Axis::reg, 4 * std::exchange(word, 2 * word)};
+  };
+  const sm::Digit by32 = rowBit(32), by64 = rowBit(64);
+  const Layout::Digits bytes{{8, Axis::lane, 4}, by64, by32, {4, Axis::reg, 1}};
+  Layout::Digits lines{{4, Axis::lane, 1}};
+  llvm::SmallVector<sm::Digit> copies{{isLhs ? grid.n : grid.m, Axis::warp, isLhs ? 1 : grid.n}};
+  if (ofWarp == 16 && own > 16) {
+    lines = {rowBit(16), {2, Axis::lane, 1}};
+    copies.push_back({2, Axis::lane, 2});
+  }
+  return Layout(llvm::ArrayRef<Layout::Digits>({lines, bytes}), copies).canonical();
 }
 
 Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
@@ -155,13 +179,32 @@ public:
   }
 
 private:
+  /// The fragments that one step multiplies. Products without scales have none of these.
+  struct Fragments {
+    Value lhs, rhs, lhsScale, rhsScale;
+  };
+
   /// Loop-carried values: the accumulator, the fragments of the first step, and the slot's buffers.
   struct State {
-    Value sum, lhs, rhs, lhsBuffer, rhsBuffer;
+    Value sum;
+    Fragments first;
+    SmallVector<Value> buffers;
     State() = default;
-    explicit State(ValueRange all)
-        : sum(all[0]), lhs(all[1]), rhs(all[2]), lhsBuffer(all[3]), rhsBuffer(all[4]) {}
-    SmallVector<Value> values() const { return {sum, lhs, rhs, lhsBuffer, rhsBuffer}; }
+    explicit State(ValueRange all) : sum(all[0]), first{all[1], all[2], {}, {}} {
+      const bool isScaled = all.size() > 5;
+      if (isScaled) {
+        first.lhsScale = all[3];
+        first.rhsScale = all[4];
+      }
+      llvm::append_range(buffers, all.drop_front(isScaled ? 5 : 3));
+    }
+    SmallVector<Value> values() const {
+      SmallVector<Value> all{sum, first.lhs, first.rhs};
+      if (first.lhsScale)
+        all.append({first.lhsScale, first.rhsScale});
+      llvm::append_range(all, buffers);
+      return all;
+    }
   };
 
   Product product; // a copy, because methods of ops are not const
@@ -223,8 +266,11 @@ private:
     for (Operation &op : old.getBlock().without_terminator())
       if (isScalar(&op))
         b.clone(op, scalars);
-    auto type = sm::ChannelType::get(b.getContext(), {bufferType(true), bufferType(false)});
-    channel = sm::ChannelOp::create(b, loc, type, choice.plan.channels[0].depth);
+    SmallVector<sm::BufferType> buffers{bufferType(true), bufferType(false)};
+    if (product.isScaled())
+      buffers.append({scaleBuffer(product.lhsScale), scaleBuffer(product.rhsScale)});
+    channel = sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers),
+                                    choice.plan.channels[0].depth);
   }
 
   /// Starts the copies for an iteration.
@@ -234,6 +280,9 @@ private:
     auto slot = sm::AcquireOp::create(b, loc, channel);
     for (bool isLhs : {true, false})
       copyOperand(b, sm::Engine::cp_async, operand(isLhs), slot.getResult(isLhs ? 0 : 1), inside);
+    if (product.isScaled())
+      for (auto [scale, buffer] : {std::pair(product.lhsScale, 2), {product.rhsScale, 3}})
+        copyOperand(b, sm::Engine::cp_async, scale, slot.getResult(buffer), inside);
     sm::PublishOp::create(b, loc, channel);
   }
 
@@ -257,13 +306,39 @@ private:
         .getResult();
   }
 
+  /// Loads a group of an operand's scales: of 4 blocks and all rows.
+  Value scales(Value buffer, bool isLhs, int64_t group) {
+    Type type = sm::withLayout(RankedTensorType::get({4, 128}, b.getI8Type()),
+                               warpScaleLayout(isLhs ? choice.m : choice.n, isLhs, grid));
+    SmallVector<Value> offsets{constant(4 * group), constant(0)};
+    return sm::CopyOp::create(b, loc, type, sm::Engine::ld, buffer, offsets, Value(), ValueRange(),
+                              false, DenseI64ArrayAttr())
+        .getResult();
+  }
+
+  /// The blocks of a row that a step multiplies. A line of bytes in memory has four scales of a
+  /// row, so an iteration has as many blocks as its scales have lines.
+  int64_t blocksOfStep() const {
+    return product.isScaled() ? product.lhsScale.outerSizes.back() * depth / choice.k : 0;
+  }
+
+  /// Loads the fragments of a step, after those of `previous`, with which it may share scales.
+  Fragments load(ArrayRef<Value> buffers, int64_t step, Fragments previous) {
+    Fragments loaded = previous;
+    loaded.lhs = fragment(buffers[0], true, step);
+    loaded.rhs = fragment(buffers[1], false, step);
+    if (const int64_t block = step * blocksOfStep(); product.isScaled() && block % 4 == 0) {
+      loaded.lhsScale = scales(buffers[2], true, block / 4);
+      loaded.rhsScale = scales(buffers[3], false, block / 4);
+    }
+    return loaded;
+  }
+
   /// Waits for the oldest slot and loads its first fragments.
   void takeInto(State &state) {
     auto slot = sm::TakeOp::create(b, loc, channel);
-    state.lhsBuffer = slot.getResult(0);
-    state.rhsBuffer = slot.getResult(1);
-    state.lhs = fragment(state.lhsBuffer, true, 0);
-    state.rhs = fragment(state.rhsBuffer, false, 0);
+    state.buffers = llvm::to_vector_of<Value>(slot.getResults());
+    state.first = load(state.buffers, 0, {});
   }
 
   State first() {
@@ -284,24 +359,26 @@ private:
       fill(later);
     const int64_t steps = choice.k / depth;
     State next = state;
-    Value lhs = state.lhs, rhs = state.rhs;
+    Fragments now = state.first;
     Type type = sumType();
     for (int64_t step = 0; step < steps; ++step) {
-      Value nextLhs, nextRhs;
+      Fragments ahead;
       if (step + 1 < steps) {
-        nextLhs = fragment(state.lhsBuffer, true, step + 1);
-        nextRhs = fragment(state.rhsBuffer, false, step + 1);
+        ahead = load(state.buffers, step + 1, now);
       } else {
         // The whole slot is in registers now.
         sm::FreeOp::create(b, loc, channel);
         if (hasNext)
           takeInto(next);
       }
-      next.sum = sm::MmaOp::create(b, product.dot.getLoc(), type, sm::Atom::mma_sync, lhs, rhs,
-                                   next.sum, Value(), Value())
-                     .getResult();
-      lhs = nextLhs;
-      rhs = nextRhs;
+      auto mma = sm::MmaOp::create(b, product.dot.getLoc(), type, sm::Atom::mma_sync, now.lhs,
+                                   now.rhs, next.sum, Value(), Value());
+      if (product.isScaled()) {
+        multiplyWithScales(mma, product.dot, now.lhsScale, now.rhsScale);
+        mma.setFirstBlock(static_cast<uint64_t>(step * blocksOfStep() % 4));
+      }
+      next.sum = mma.getResult();
+      now = ahead;
     }
     return next;
   }

@@ -26,6 +26,12 @@ sm::Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs);
 /// dimension 1 is K. Warps along the other dimension hold copies.
 sm::Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs);
 
+/// The layout of a group of ordered scales, of which the tile has the first `own` rows (columns),
+/// in the registers of mma.sync, as a function of (line, byte) in memory: a word has the four
+/// scales of a row, and the four lanes that share an instruction's row have 8 rows each of
+/// every 32.
+sm::Layout warpScaleLayout(int64_t own, bool isLhs, WarpGrid grid);
+
 /// The layout of an operand in shared memory, where dimension 0 is M or N. It has lines of at most
 /// 128 bytes along the contiguous dimension of memory, swizzled such that the eight rows of an
 /// ldmatrix matrix, or the 32 words of a fragment that is read word by word, are in different

@@ -185,17 +185,6 @@ private:
                                sm::LayoutAttr::get(b.getContext(), layout));
   }
 
-  /// Scales as they are in memory: lines of 128 bytes.
-  sm::BufferType scaleType(const Operand &scale) {
-    int64_t lines = 1;
-    for (int64_t size : scale.outerSizes)
-      lines *= size;
-    const Layout layout(
-        llvm::ArrayRef<Layout::Digits>({{{lines, Axis::offset, 128}}, {{128, Axis::offset, 1}}}));
-    return sm::BufferType::get(b.getContext(), {lines, 128}, b.getI8Type(), sm::Space::shared,
-                               sm::LayoutAttr::get(b.getContext(), layout));
-  }
-
   void makeKernel() {
     tile::KernelOp old = product.kernel;
     int64_t warps = choice.plan.threads / 32;
@@ -221,7 +210,7 @@ private:
     SmallVector<sm::BufferType> buffers{bufferType(product.lhs, true),
                                         bufferType(product.rhs, false)};
     if (product.isScaled())
-      buffers.append({scaleType(product.lhsScale), scaleType(product.rhsScale)});
+      buffers.append({scaleBuffer(product.lhsScale), scaleBuffer(product.rhsScale)});
     channel = sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers),
                                     choice.plan.channels[0].depth);
     if (isInTensorMemory(choice)) {
@@ -301,14 +290,8 @@ private:
       auto mma =
           sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
                             slot.getResult(1), Value(), sum.getResult(0), isFirst);
-      if (product.isScaled()) {
-        mma.getLhsScaleMutable().assign(slot.getResult(2));
-        mma.getRhsScaleMutable().assign(slot.getResult(3));
-        mma.setLhsTypeAttr(product.dot.getLhsTypeAttr());
-        mma.setRhsTypeAttr(product.dot.getRhsTypeAttr());
-        mma.setScaleTypeAttr(product.dot.getScaleTypeAttr());
-        mma.setBlockAttr(product.dot.getBlockAttr());
-      }
+      if (product.isScaled())
+        multiplyWithScales(mma, product.dot, slot.getResult(2), slot.getResult(3));
       sm::FreeOp::create(b, loc, channel);
     };
     // The first iteration overwrites the accumulator. It is peeled, because testing for it in every

@@ -35,20 +35,28 @@ public:
     llvm::append_range(sizes, typeOf(product.getResult()).getShape());
     kind = *exec::scaledKindOf(product.getLhsType(), product.getRhsType(), product.getScaleType(),
                                static_cast<int64_t>(product.getBlock()));
-    // Scales of columns are in groups of 128, so a tile is one group, two, or a part of the only
-    // one. Two groups need half the copies of the rows, if there are tiles enough for the chip.
-    int64_t columns = groupRows;
-    if (sizes[2] <= groupRows)
-      columns = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(sizes[2]), 16));
-    else if (pointsOf(2 * groupRows) >= capacities.cores)
-      columns = 2 * groupRows;
-    tile = {1, groupRows, columns};
+    tile = capacities.matrix.getUnit() == exec::MatrixUnit::tcgen05
+               ? Shape{1, groupRows, tensorColumns(capacities.cores)}
+               : Shape{1, warpRows(sizes[1]), warpRows(sizes[2])};
     resultTile = ofRank(tile);
   }
 
   KernelOp emit(StringRef name);
 
 private:
+  /// The columns of a tile in tensor memory. Scales of columns are in groups of 128, so a tile is
+  /// one group, two, or a part of the only one. Two groups need half the copies of the rows, if
+  /// there are tiles enough for the chip.
+  int64_t tensorColumns(int64_t cores) const {
+    if (sizes[2] <= groupRows)
+      return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(sizes[2]), 16));
+    return pointsOf(2 * groupRows) >= cores ? 2 * groupRows : groupRows;
+  }
+  /// The rows or columns of a tile in the registers of warps: a group, or a part of the only one.
+  static int64_t warpRows(int64_t size) {
+    return std::clamp<int64_t>(static_cast<int64_t>(llvm::PowerOf2Ceil(uint64_t(size))), 16,
+                               groupRows);
+  }
   int64_t pointsOf(int64_t columns) const {
     return sizes[0] * int64_t(llvm::divideCeil(sizes[1], groupRows)) *
            int64_t(llvm::divideCeil(sizes[2], columns));

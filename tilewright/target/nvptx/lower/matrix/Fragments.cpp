@@ -7,6 +7,8 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include <numeric>
+
 using namespace llvm;
 
 namespace tilewright::nvptx {
@@ -99,6 +101,12 @@ bool FragmentsLowering::FragmentLoad::findLanes() {
       packed > 4 || threads.registers() % packed != 0)
     return false;
   steps = std::move(*found);
+  if (!isByMatrix()) {
+    // Lanes read words from anywhere. Those of several elements are contiguous.
+    along = threads.registers() > 1 && threads.constant(0, 1) != threads.constant(0, 0) ? 0 : 1;
+    across = 1 - along;
+    return true;
+  }
   along = steps[0].dim;
   across = 1 - along;
   const int64_t apartRows = steps[2].step;
@@ -137,13 +145,33 @@ bool FragmentsLowering::FragmentLoad::isSupported() {
     return isByMatrix() && isTransposed && isInRows(across);
   if (isByMatrix())
     return !isTransposed || (bits == 16 && isInRows(across));
-  return packed == 1;
+  for (int64_t part = 1; part < packed; ++part)
+    if (bytesBetween(along, part) != part * bits / 8)
+      return false;
+  return true;
 }
 
+/// Each load reads one, two or four words that are contiguous for all threads.
 void FragmentsLowering::FragmentLoad::loadWords() {
-  for (unsigned word = 0; word < words(); ++word)
-    tile[word] = {
-        readWords(b, 4, address(), group.kernel.offsetOfThread(ofBits, byteOfWord[word])).front()};
+  int64_t alignment = 16;
+  for (int64_t bytes : ofBits)
+    alignment = std::gcd(alignment, bytes);
+  for (unsigned word = 0; word < words();) {
+    int64_t count = std::gcd(alignment, byteOfWord[word]) / 4;
+    auto isRun = [&] {
+      if (word + count > words())
+        return false;
+      for (int64_t i = 1; i < count; ++i)
+        if (byteOfWord[size_t(word + i)] != byteOfWord[word] + 4 * i)
+          return false;
+      return true;
+    };
+    while (count > 1 && !isRun())
+      count /= 2;
+    for (Value part :
+         readWords(b, 4 * count, address(), group.kernel.offsetOfThread(ofBits, byteOfWord[word])))
+      tile[word++] = {part};
+  }
 }
 
 /// A transposed matrix of byte pairs gives each lane two depths of two adjacent rows. To get four

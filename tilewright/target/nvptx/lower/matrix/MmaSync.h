@@ -19,8 +19,14 @@ public:
                                         Value value, bool isTf32);
 
 private:
-  /// Returns false if no instruction multiplies these tiles. Without `acc` the sum starts at zero.
-  bool multiplyTiles(Value lhs, Value rhs, Value acc, Value result, bool isTf32);
+  struct Instruction;
+  struct Scales;
+  /// The instruction that multiplies these types; nullopt if there is none.
+  static std::optional<Instruction> instructionFor(Type left, Type right, Type sum, bool isTf32);
+  static std::optional<Instruction> scaledInstructionFor(sm::MmaOp mma);
+  /// Multiplies all fragments. Without `acc` the sum starts at zero.
+  void multiplyTiles(const Instruction &instruction, Value lhs, Value rhs, Value acc, Value result,
+                     bool isTf32, const Scales &scales);
 };
 
 } // namespace tilewright::nvptx

@@ -55,7 +55,7 @@ void Tcgen05Lowering::allocateScales() {
   int64_t groups = 0;
   sm::MmaOp largest;
   kernel.op.getBody().walk([&](sm::MmaOp mma) {
-    if (!mma.getLhsScale())
+    if (!mma.getLhsScale() || mma.getAtom() != sm::Atom::tcgen05)
       return;
     const int64_t here = scaleGroups(mma.getLhsScale()) + scaleGroups(mma.getRhsScale());
     if (here > groups) {
