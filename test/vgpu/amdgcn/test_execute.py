@@ -127,13 +127,13 @@ def test_an_access_outside_of_all_buffers_is_an_error(hip, tmp_path):
     launch(tmp_path, hip, "saxpy", [1], [256], x, x, F32(1), np.int32(4096), error="lane 0 of wave 1 in workgroup (0, 0, 0)")
 
 
-def assemble(tmp_path, chip, body, registers=8, argument_bytes=8):
+def assemble(tmp_path, chip, body, registers=8, argument_bytes=8, accumulators=0, directives=""):
     source, path = tmp_path / "kernel.s", tmp_path / "kernel.hsaco"
     source.write_text(
         f'.amdgcn_target "amdgcn-amd-amdhsa--{chip}"\n.text\n.globl k\n.p2align 8\n.type k,@function\nk:\n{body}\n'
-        f".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr {registers}\n.amdhsa_next_free_sgpr 16\n"
+        f".rodata\n.p2align 6\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr {registers + accumulators}\n.amdhsa_next_free_sgpr 16\n"
         f".amdhsa_accum_offset {registers}\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_kernarg_size {argument_bytes}\n"
-        ".end_amdhsa_kernel\n"
+        f"{directives}.end_amdhsa_kernel\n"
     )
     run(llvm("llvm-mc"), *TARGET, f"-mcpu={chip}", "-filetype=obj", source, "-o", source.with_suffix(".o"))
     run(llvm("ld.lld"), "-shared", source.with_suffix(".o"), "-o", path)

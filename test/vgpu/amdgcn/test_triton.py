@@ -225,9 +225,10 @@ def pytest_generate_tests(metafunc):
             for shape in range(3)
         ]
         metafunc.parametrize("index, chip, shape", cases)
+        seeds = (1, 2, 3) if metafunc.config.getoption("--all") else (1,)
+        metafunc.parametrize("completion", [[], ["--latest"], *([f"--seed={seed}"] for seed in seeds)], ids=str)
 
 
-@pytest.mark.parametrize("completion", [[], ["--latest"], ["--seed=1"], ["--seed=2"], ["--seed=3"]], ids=str)
 def test_a_kernel_computes_what_numpy_does(index, chip, shape, completion, triton_objects, tmp_path):
     kernel = Kernel(triton_objects, index, chip, completion)
     globals()[kernel.name](kernel, tmp_path, shape)
