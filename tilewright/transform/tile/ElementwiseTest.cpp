@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,29 +41,19 @@ static const std::vector<std::string> &allTypes() {
   return types;
 }
 
-/// Compares one op and counts it. Skips programs that are invalid or that the reference interpreter
-/// rejects, and records refusals.
-static void checkSize(const std::string &text, int &checked, std::set<std::string> *refused) {
-  const std::string difference = compareWithTiled(text, 0, /*edges=*/true);
-  if (difference == "does not parse" || difference.starts_with("before: "))
-    return;
-  if (refused && difference.starts_with("refused: ")) {
-    refused->insert(difference.substr(9));
-    return;
+/// Compares one op on each number of elements, and counts it. Skips programs that are invalid or
+/// that the reference interpreter rejects.
+static void checkOp(const std::string &text, size_t &checked) {
+  for (int size : elementwiseSizes()) {
+    std::string sized = text;
+    for (size_t at = 0; (at = sized.find("<961x", at)) != std::string::npos; ++at)
+      sized.replace(at, 5, concat("<", size, "x"));
+    const std::string difference = compareWithTiled(sized, 0, /*edges=*/true);
+    if (difference == "does not parse" || difference.starts_with("before: "))
+      continue;
+    ++checked;
+    EXPECT_EQ(difference, "") << sized;
   }
-  ++checked;
-  if (!difference.empty())
-    ADD_FAILURE() << difference << "\n" << text;
-}
-
-/// Checks an op on 961 elements, where kernels mask the last tile, and on 1024, where they do not:
-/// LLVM folds only unmasked code into PTX's clamping shifts.
-static void checkOp(const std::string &text, int &checked, std::set<std::string> *refused) {
-  checkSize(text, checked, refused);
-  std::string unmasked = text;
-  for (size_t at = 0; (at = unmasked.find("<961x", at)) != std::string::npos;)
-    unmasked.replace(at, 5, "<1024x");
-  checkSize(unmasked, checked, refused);
 }
 
 TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
@@ -108,20 +97,19 @@ TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
                                                         {"subtract", 2},
                                                         {"xor", 2},
                                                         {"clamp", 3}};
-  int checked = 0;
-  std::set<std::string> refused;
+  size_t checked = 0;
   for (const auto &[op, arity] : ops)
     for (const std::string &type : allTypes()) {
       std::string to = type;
       if ((op == "abs" || op == "real" || op == "imag") && type[0] == 'c')
         to = type.substr(8, 3);
-      checkOp(oneOp(op, "", type, to, arity), checked, &refused);
+      checkOp(oneOp(op, "", type, to, arity), checked);
     }
   for (const std::string &type : allTypes()) {
-    checkOp(oneOp("is_finite", "", type, "i1", 1), checked, &refused);
-    checkOp(oneOp("select", "", type, type, 3, "i1"), checked, &refused);
+    checkOp(oneOp("is_finite", "", type, "i1", 1), checked);
+    checkOp(oneOp("select", "", type, type, 3, "i1"), checked);
     if (type == "f32" || type == "f64")
-      checkOp(oneOp("complex", "", type, concat("complex<", type, ">"), 2), checked, &refused);
+      checkOp(oneOp("complex", "", type, concat("complex<", type, ">"), 2), checked);
     for (const char *direction : {"EQ", "NE", "GE", "GT", "LE", "LT"})
       for (const char *kind : {"", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}) {
         const bool integer = type[0] == 'i' || type[0] == 'u';
@@ -131,16 +119,14 @@ TEST(TileFusions, EveryElementwiseOpKeepsItsMeaningOnEveryType) {
             concat("<{comparison_direction = #stablehlo<comparison_direction ", direction, ">");
         if (*kind)
           attributes += concat(", compare_type = #stablehlo<comparison_type ", kind, ">");
-        checkOp(oneOp("compare", attributes + "}>", type, "i1", 2), checked, &refused);
+        checkOp(oneOp("compare", attributes + "}>", type, "i1", 2), checked);
       }
   }
-  EXPECT_GT(checked, 2 * 400);
-  // If a refusal no longer happens, remove it from this list and from the documentation.
-  EXPECT_EQ(refused, std::set<std::string>(knownRefusals().begin(), knownRefusals().end()));
+  EXPECT_GT(checked, elementwiseSizes().size() * 400);
 }
 
 TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
-  int checked = 0;
+  size_t checked = 0;
   for (const auto &[from, to] : std::vector<std::pair<std::string, std::string>>{{"f32", "i32"},
                                                                                  {"i32", "f32"},
                                                                                  {"f64", "ui64"},
@@ -149,7 +135,7 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                                                                                  {"f8E5M2", "i8"},
                                                                                  {"ui8", "i8"},
                                                                                  {"i64", "f64"}})
-    checkOp(oneOp("bitcast_convert", "", from, to, 1), checked, nullptr);
+    checkOp(oneOp("bitcast_convert", "", from, to, 1), checked);
   for (const std::string type :
        {"f16", "bf16", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f4E2M1FN"})
     for (const auto &[exponent, mantissa] :
@@ -158,16 +144,16 @@ TEST(TileFusions, BitsAndPrecisionKeepTheirMeaning) {
                     concat("<{exponent_bits = ", exponent, " : i32, mantissa_bits = ", mantissa,
                            " : i32}>"),
                     type, type, 1),
-              checked, nullptr);
-  EXPECT_EQ(checked, 2 * (8 + 48));
+              checked);
+  EXPECT_EQ(checked, elementwiseSizes().size() * (8 + 48));
 }
 
 TEST(TileFusions, EveryConversionKeepsItsMeaning) {
-  int checked = 0;
+  size_t checked = 0;
   for (const std::string &from : allTypes())
     for (const std::string &to : allTypes())
-      checkOp(oneOp("convert", "", from, to, 1), checked, nullptr);
-  EXPECT_EQ(checked, 2 * 23 * 23);
+      checkOp(oneOp("convert", "", from, to, 1), checked);
+  EXPECT_EQ(checked, elementwiseSizes().size() * 23 * 23);
 }
 
 } // namespace tilewright::tile

@@ -45,9 +45,10 @@ std::string randomDilatedConvolution(uint64_t seed);
 std::string compareWithTiled(const std::string &text, uint64_t seed, bool edges = false,
                              int *kernels = nullptr);
 
-/// Ops and types that this implementation refuses. For a program with one of them, compareWithTiled
-/// returns "refused: " and its name.
-const std::vector<std::string> &knownRefusals();
+/// The numbers of elements on which elementwise ops are tested: 961, where kernels mask the last
+/// tile, and 1024, where they do not, if compiled code differs: LLVM folds only unmasked code into
+/// PTX's clamping shifts.
+std::vector<int> elementwiseSizes();
 
 } // namespace tilewright::tile
 
