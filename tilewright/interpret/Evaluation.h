@@ -118,7 +118,7 @@ void addControlFlowHandlers(HandlerTable &table);
 void addCallHandlers(HandlerTable &table);
 void addCollectiveHandlers(HandlerTable &table);
 void addShardingHandlers(HandlerTable &table);
-/// Of the custom call that stablehlo::isRaggedAllToAll() recognizes.
+/// Evaluates the custom call that stablehlo::isRaggedAllToAll() recognizes.
 ///  - raggedRows (E6030)
 Status evaluateRaggedAllToAll(OpCall &call);
 void addTileHandlers(HandlerTable &table);

@@ -24,7 +24,7 @@ double sent(CollectiveKind kind, CollectiveForm form, double ranks) {
   const double others = (ranks - 1) / ranks;
   switch (kind) {
   case CollectiveKind::allReduce:
-    // By multicast, the switch reads each part once and writes each result once.
+    // With multicast, the switch reads each part once and writes each result once.
     return form == CollectiveForm::oneShot     ? ranks - 1
            : form == CollectiveForm::multicast ? 1 + 1 / ranks
                                                : 2 * others;

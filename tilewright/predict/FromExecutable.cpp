@@ -374,7 +374,7 @@ private:
   std::vector<std::vector<bool>> takesPart; // by site, then class
   std::unordered_map<std::string, uint32_t> nameIndex;
   std::unordered_map<uint32_t, size_t> siteOfId;
-  // Both number what the plan lists, in the order of the program.
+  // Both are numbered as the plan lists them, in program order.
   size_t nextSite = 0, nextGuard = 0;
 };
 

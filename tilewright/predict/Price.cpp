@@ -10,7 +10,7 @@ namespace tilewright::predict {
 
 namespace {
 
-/// Kinds without a table of their own use that of the most similar one.
+/// Kinds without measurements use those of the most similar kind.
 CollectiveKind measuredAs(CollectiveKind kind) {
   switch (kind) {
   case CollectiveKind::raggedAllToAll:
@@ -54,7 +54,7 @@ double hops(CollectiveKind kind, double domains) {
     return 1;
   case CollectiveKind::allToAll:
   case CollectiveKind::raggedAllToAll:
-    // Messages of all peers are in flight at the same time; each costs a fraction of a hop.
+    // The messages to all peers are in flight at the same time; each costs a fraction of a hop.
     return 1 + (domains - 1) / 8;
   default:
     return domains - 1; // ring
@@ -123,7 +123,7 @@ double secondsOf(const Cluster &cluster, CollectiveKind kind, double bytes,
           isPermute ? 2 : shape.counts[i], isPermute ? 2 * bytes : bytes);
       transfer = std::max(transfer, seconds.value_or(0));
     } else if (domains > 1) {
-      // The members of a domain share what leaves it.
+      // The members of a domain share the traffic that leaves it.
       transfer =
           std::max(transfer, bytes * share(kind, ranks, members) / members / level.bandwidth);
       latency += hops(kind, domains) * level.latency;

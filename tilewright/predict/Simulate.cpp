@@ -103,7 +103,8 @@ private:
   Status run(const Node &node) {
     if (node.ops.empty())
       return runLoop(node);
-    // Classes take turns: each runs until it waits for a class that has not come so far.
+    // Classes take turns: each runs until it must wait for a class that has not reached the same
+    // exchange.
     std::vector<size_t> at(states.size(), 0);
     for (bool hasMoved = true; hasMoved;) {
       hasMoved = false;
@@ -238,8 +239,8 @@ private:
     return index < all.size() ? &all[index] : nullptr;
   }
 
-  /// The head of a lane takes part in its exchange; if it is the last, the exchange runs, and what
-  /// is behind it in the lanes becomes the head.
+  /// The head of a lane takes part in its exchange. If it is the last to arrive, the exchange runs,
+  /// and the next entry of each lane becomes its head.
   void arrive(uint32_t number, uint32_t laneNumber) {
     std::vector<std::pair<uint32_t, uint32_t>> heads = {{number, laneNumber}};
     while (!heads.empty()) {
@@ -253,7 +254,7 @@ private:
         all.emplace_back();
       Instance &instance = all[head.number - first[head.exchange]];
       const double ready = std::max(head.issued, lane.busyUntil);
-      // The scatter of the class that comes last decides.
+      // The scatter of the class that arrives last is the one that counts.
       if (instance.arrived == 0 || ready >= instance.ready)
         instance.scatter = head.scatter;
       instance.ready = instance.arrived == 0 ? ready : std::max(instance.ready, ready);

@@ -360,7 +360,7 @@ Processes::communicator(Epoch &epoch, std::span<const int> ids, size_t rank) {
 
 DeviceCollectives &Processes::deviceCollectives(Epoch &epoch, Backend &backend) {
   std::lock_guard lock(epoch.mutex);
-  // Computing does not need a recording: a full disk must not end the job here.
+  // The job can run without a recording, so a full disk does not end it here.
   if (!epoch.deviceCollectives)
     (void)record(epoch);
   if (!epoch.deviceCollectives)

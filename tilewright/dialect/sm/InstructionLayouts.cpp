@@ -76,7 +76,7 @@ std::optional<Layout> instruction::tmaBox(int64_t rows, int64_t columns, int64_t
                columnDigits = {{columns, Axis::offset, 1}};
   llvm::SmallVector<Flip> flips;
   for (int64_t bit = 0; bit < count; ++bit) {
-    // In a box this small, the bit is never set.
+    // The offsets of such a small box never have this bit set.
     if ((int64_t(1) << (7 + bit)) >= rows * swizzleBytes)
       continue;
     flips.push_back({Axis::offset, 7 + bit - shift, Axis::offset, 4 + bit - shift});

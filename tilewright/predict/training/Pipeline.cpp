@@ -103,7 +103,7 @@ Result<double> pipelineSeconds(const PipelineShape &shape) {
            (double(shape.chunks) * (shape.forward + shape.backward) + shape.firstForward +
             shape.firstBackward + shape.lastForward + shape.lastBackward);
   PipelineShape whole = shape;
-  // Interleaving needs whole groups of microbatches; what is over runs without it.
+  // Interleaving needs whole groups of microbatches; the rest runs without it.
   if (whole.chunks > 1 && whole.microbatches % whole.stages != 0) {
     whole.forward *= double(whole.chunks), whole.backward *= double(whole.chunks);
     whole.chunks = 1;

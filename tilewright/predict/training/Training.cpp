@@ -277,7 +277,7 @@ private:
     computePart(hides ? seconds / 2 : seconds);
     beside(scatter, hides ? seconds / 2 : 0);
   }
-  /// An exchange that runs beside kernels.
+  /// An exchange that overlaps with kernels.
   void beside(uint32_t exchange, double seconds) {
     ops->push_back({Op::Kind::start, exchange, 0});
     if (seconds > 0)

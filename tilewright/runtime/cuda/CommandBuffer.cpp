@@ -35,8 +35,8 @@ Status CommandBuffer::submit(Addresses addresses) {
   return trace::isOn() ? submitTimed(addresses) : submitAtOnce(addresses);
 }
 
-/// A graph is one event for the driver, so commands are submitted one by one. Loops and branches on
-/// the device stay a graph, which is a single span.
+/// Submits commands one by one, because the driver would report a graph as a single event. Loops
+/// and branches on the device remain a graph, so each of them is a single span of the timeline.
 Status CommandBuffer::submitTimed(Addresses addresses) {
   const CUstream stream = device.programs().stream();
   const std::vector<Command *> all = commands.straight();

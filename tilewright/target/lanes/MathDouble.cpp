@@ -56,7 +56,7 @@ struct Functions : Pairs {
     Pair square = product(inside, inside);
     Pair below = plus(root(plus(square, c(x, 1.0))), c(x, 1.0));
     Pair near = log1p(plus(over(square, below), inside));
-    // Of tiny numbers the square underflows, and the result is x.
+    // The square of a tiny number underflows; there the result is x.
     Value *result = select(more(abs(x), 0x1p60), far.hi, near.hi);
     return select(less(abs(x), 0x1p-30), x, sign(result, x));
   }

@@ -77,7 +77,8 @@ public:
       current->builder.emplace(*translation.getLLVMModule(), current->machine);
     LaneBuilder &b = *current->builder;
     b.ir.SetInsertPoint(builder.GetInsertBlock(), builder.GetInsertPoint());
-    // Not that of the instruction at the insertion point, which SetInsertPoint() takes.
+    // SetInsertPoint() takes the debug location of the instruction at that point, so set the right
+    // one again.
     b.ir.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
     if (auto map = mlir::dyn_cast<lane::MapOp>(op))
       convertMap(map, b, translation);

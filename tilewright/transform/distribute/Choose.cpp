@@ -371,7 +371,7 @@ private:
     return false;
   }
 
-  /// The prices of the ways from a value's maker to its uses.
+  /// Adds the prices of resharding a value between the op that makes it and its uses.
   void addRoutes(MinCut &cut, int value, const std::vector<const Mode *> &other) {
     const GraphValue &made = graph.values[at(value)];
     if (made.maker < 0)

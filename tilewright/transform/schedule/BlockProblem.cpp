@@ -110,9 +110,9 @@ void BlockProblem::add(unsigned i) {
   step.reads.erase(llvm::unique(step.reads), step.reads.end());
 }
 
-/// An op that writes a part of its operand stays behind the earlier readers of that operand,
-/// because otherwise the whole operand must be copied first. An elementwise kernel only loses the
-/// reuse of memory.
+/// An op that writes a part of its operand stays after the earlier readers of that operand, because
+/// otherwise the whole operand would have to be copied first. An elementwise kernel would only lose
+/// the reuse of memory.
 void BlockProblem::keepInPlace(unsigned i) {
   Operation *op = ops[i];
   if (isa<exec::LaunchOp>(op) && !exec::mustAlias(op))

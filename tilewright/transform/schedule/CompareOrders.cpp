@@ -1,4 +1,4 @@
-// schedule-compare-orders: what several orders of the same steps take on a cluster.
+// schedule-compare-orders: the predicted times of several orders of the same steps on a cluster.
 #include "tilewright/predict/Simulate.h"
 #include "tilewright/transform/schedule/BlockProblem.h"
 #include "tilewright/transform/schedule/Passes.h"

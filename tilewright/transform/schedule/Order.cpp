@@ -80,8 +80,8 @@ private:
         waiting.insert({at, i});
       break;
     case Kind::done:
-      // Its start is placed. From now on its followers can run, after a wait; it is placed before
-      // the first of them.
+      // The start of this collective is placed. From now on its followers can run after a wait, and
+      // the done is placed before the first of them.
       open.insert(i);
       release(i);
       break;
@@ -132,8 +132,8 @@ private:
     }
   }
 
-  /// The next computation; or, if all wait for a collective, the step that waits least. Nothing if
-  /// a done was placed instead.
+  /// The next computation; or, if every step waits for a collective, the step that waits least.
+  /// Empty if a done was placed instead.
   unsigned choose() {
     while (!waiting.empty() && waiting.begin()->first <= now) {
       insertReady(waiting.begin()->second);
@@ -145,7 +145,7 @@ private:
     double bestTime = never;
     if (!waiting.empty())
       std::tie(bestTime, best) = *waiting.begin();
-    // A start that waits for another collective is as good as a computation.
+    // A start that waits for another collective counts like a computation.
     unsigned looked = 0;
     for (unsigned i : starts) {
       if (const double at = availableAt(i, false); at < bestTime && (inFlight == 0 || at > now)) {
@@ -157,7 +157,8 @@ private:
     }
     if (best != nothing)
       return best;
-    // Only patient steps and starts without room are left: end the collective that ends first.
+    // Only patient steps and starts without room are left, so wait for the collective that ends
+    // first.
     if (!open.empty()) {
       placeDone(*std::min_element(open.begin(), open.end(), [&](unsigned a, unsigned b) {
         return std::pair(endOf[a], a) < std::pair(endOf[b], b);

@@ -16,7 +16,7 @@ namespace tilewright::schedule {
 StepCost::StepCost(exec::TargetAttr target, std::optional<predict::Cluster> cluster)
     : cluster(std::move(cluster)), link(transform::Link::of(target)) {
   if (this->cluster) {
-    // A stream of its own executes collectives: nothing wakes.
+    // A separate stream executes collectives, so no thread is woken.
     flopsPerNano = bytesPerNano = launch = wake = 0;
     return;
   }
@@ -125,8 +125,8 @@ double StepCost::ofBlock(Block &block) const {
   return sum;
 }
 
-/// The bytes that an op reads and writes if it touches only a part of an operand; nothing for
-/// other ops.
+/// The bytes that an op reads and writes if it touches only a part of an operand; nullopt for other
+/// ops.
 static std::optional<double> bytesOfPart(Operation *op) {
   if (isa<exec::DynamicSliceOp, exec::SliceOp, exec::GatherOp>(op))
     return 2.0 * static_cast<double>(bytesOf(op->getResult(0).getType()));

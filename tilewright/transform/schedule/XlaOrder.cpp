@@ -96,7 +96,7 @@ private:
     });
   }
 
-  /// The largest is placed.
+  /// The priority of a step: the step with the largest tuple is placed next.
   std::tuple<bool, double, bool, unsigned, unsigned, unsigned> rankOf(unsigned i) const {
     const double stall = std::max(readyAt[i] - now, 0.0);
     unsigned unlocks = 0;

@@ -35,7 +35,7 @@ struct Axis {
 
   /// Positions p = q * phases() + r with the same r read the input with the same taps.
   int64_t phases() const { return inputDilation / std::gcd(stride, inputDilation); }
-  /// The number of q.
+  /// The number of positions in a phase: q is from 0 to count() - 1.
   int64_t count() const { return llvm::divideCeil(positions, phases()); }
 };
 

@@ -1,9 +1,9 @@
 // Scans: a reduce_window whose window reaches back to the first element of its row. A block reads
-// its rows once and writes them once, chunk by chunk, with the prefix of the chunks before. If
+// its rows once and writes them once, chunk by chunk, with the prefix of the previous chunks. If
 // there are few long rows, the chunks run on all multiprocessors instead: a first kernel reduces
-// them, a second one scans these totals, a third one scans the chunks. Of integers one kernel does
-// all that: a chunk waits for the total of those before it (tile.carry). The order is fixed in all
-// cases but the last, where it does not matter.
+// them, a second one scans these totals, and a third one scans the chunks. For integers, a single
+// kernel does all of this: a chunk waits for the total of the chunks before it (tile.carry). The
+// order is fixed except in this last case, where it does not matter.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"

@@ -125,8 +125,8 @@ void KernelLowering::lowerCoordinates(KernelInfo &info) {
     isDirect &= grid[i] <= maxElsewhere;
   isDirect &= grid.empty() || grid.back() * cluster[0] <= maxAlongX;
   const int64_t count = kernel.op.getPointCount();
-  // These count their points along x: the order is not that of the hardware, or the grid has more
-  // dimensions than the hardware and a point is a cluster.
+  // These kernels count their points along x, because the order differs from that of the hardware,
+  // or because the grid has more dimensions than the hardware and a point is a cluster.
   const bool isCounted = kernel.op.getPersistent() || kernel.op.getRaster().value_or(1) > 1 ||
                          (cluster[0] > 1 && (!isDirect || grid.empty()));
   if (isCounted && 2 * count * cluster[0] > maxAlongX)

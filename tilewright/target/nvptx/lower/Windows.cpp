@@ -69,8 +69,8 @@ void WindowsLowering::spin(Value address, Value target) {
   b.moveTo(after);
 }
 
-// One thread for each rank tells it this point's count, and waits for the other's. It counts in a
-// word of its own, so no thread waits for another one to count.
+// For each rank, one thread sends this point's count to it, and waits for the count of that rank.
+// The thread keeps its own count in a separate word, so that it need not wait for another thread.
 void WindowsLowering::barrier(tile::BarrierOp op) {
   if (kernel.currentRole)
     return kernel.refuse(op, "is in a role");
@@ -179,7 +179,7 @@ static Words wordsOf(Type element, int64_t count, StringRef kind, bool isUnsigne
     return {1, ".f64"};
   if (isa<mlir::IntegerType>(element) && count == 1) {
     const bool isBits = kind == "and" || kind == "or" || kind == "xor";
-    // Sums of 64 bits have only the unsigned name; they wrap alike.
+    // 64-bit sums only exist as unsigned instructions; signed ones wrap in the same way.
     const char letter = isBits ? 'b' : isUnsigned || (kind == "add" && bits == 64) ? 'u' : 's';
     return {1, concat(".", std::string(1, letter), bits)};
   }

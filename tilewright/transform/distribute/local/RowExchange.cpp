@@ -98,7 +98,7 @@ std::vector<int64_t> rowsOf(const std::vector<Transfer> &transfers, const Colori
   return rows;
 }
 
-/// The rows that travel, then the number of permutes.
+/// The cost of an exchange: the number of rows that are sent, and the number of permutes.
 std::pair<int64_t, size_t> costOf(const std::vector<Transfer> &transfers, const Coloring &colors) {
   int64_t sum = 0;
   const std::vector<int64_t> rows = rowsOf(transfers, colors);

@@ -128,7 +128,7 @@ Status computeSelectAndScatter(stablehlo::SelectAndScatterOp op, const OpPlan &p
   return Status();
 }
 
-/// Divides a number of groups by the shards of its loop, which is the outermost of its dimensions.
+/// The number of groups in a shard. The loop over groups is the outermost loop of the dimension.
 static int64_t groupsOfShard(const OpPlan &plan, const ShardingRule::Dim &dim, int64_t groups) {
   return groups == 1 ? 1 : groups / countOf(plan.axesOf(dim[0]));
 }

@@ -114,7 +114,7 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
         return clashes(axis, arriving) || clashes(axis, leaving) || clashes(axis, open);
       }))
     return 0;
-  // That may save other exchanges.
+  // Newly opened axes may save other exchanges, so this bound does not apply.
   if (llvm::any_of(opened, [&](const numerics::AxisRef &axis) { return !has(open, axis); }))
     return std::nullopt;
   for (const numerics::AxisRef &axis : open) {

@@ -380,8 +380,9 @@ private:
     return elements;
   }
 
-  /// All-reduces and reduce-scatters of some of the unreduced factors. Even one that the target
-  /// wants unreduced may be reduced and opened again, if that makes the terms smaller.
+  /// All-reduces and reduce-scatters of some of the unreduced factors. Even a factor that the
+  /// target wants unreduced may be reduced and made unreduced again, if that makes the terms
+  /// smaller.
   void forEachReduction(const Placement &at, Visit visit) const {
     std::vector<Ids> groups;
     if (isDirected) { // those that the target has in dimensions, and the others
@@ -516,9 +517,10 @@ private:
   llvm::StringMap<Price> best;
 };
 
-/// A problem without what its solution does not depend on: the sizes of dimensions that all factors
-/// together divide, dimensions that no factor divides, the order of dimensions and the numbers of
-/// factors. Sending n elements in it is sending n * `scale` in the problem.
+/// A normalised problem, which leaves out everything that does not affect the solution: the sizes
+/// of dimensions that all factors together divide, dimensions that no factor divides, the order of
+/// dimensions and the numbers of factors. Sending n elements in it means sending n * `scale` in the
+/// original problem.
 struct Reduced {
   ReshardProblem problem;
   double scale = 1;
@@ -544,7 +546,8 @@ struct Reduced {
       }
     }
     llvm::sort(dims);
-    // A dimension that is whole before and after may hold factors in between. One can hold all.
+    // A dimension that no factor divides before or after may be divided in between. One such
+    // dimension is enough, because it has room for all factors.
     const std::tuple<Ids, Ids, int64_t, int64_t> spare({}, {}, all, 1);
     const auto spares = static_cast<int64_t>(llvm::count(dims, spare));
     for (int64_t more = 1; more < spares; ++more) {

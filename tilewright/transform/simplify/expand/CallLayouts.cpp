@@ -1,5 +1,5 @@
-// Gives a handler the layouts that it asks for by transposes, which kernels compute. Without this
-// only the host could reorder its buffers.
+// Inserts transposes, which kernels compute, to give a handler the layouts that it requests.
+// Otherwise the host would have to reorder its buffers.
 #include "tilewright/dialect/exec/CallLayouts.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/transform/simplify/expand/Expand.h"

@@ -7,7 +7,8 @@ namespace tilewright::simplify {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The row from j on with the largest element of a column, the first of equal ones: [batch].
+/// The row, from j on, with the largest element of a column; the first such row if there are
+/// several: [batch].
 static Value pivotRow(MatrixBuilder &b, Value column, Value j) {
   Value size = b.magnitude(column);
   const SmallVector<int64_t> shape(typeOf(size).getShape());
@@ -32,7 +33,7 @@ Lu factorLu(MatrixBuilder &b, Value a) {
     Value chosen = b.sumOver(b.select(isPivot, before, b.zeros(shape)), 1);
     Value here = b.spread(b.rowAt(before, j), shape, 2), row = b.spread(chosen, shape, 2);
     Value swapped = b.select(isHere, row, b.select(isPivot, here, before));
-    // A zero stays: its column is zero below it.
+    // A pivot of zero stays, because its column is zero below it.
     Value diagonal = b.reshape(b.elementAt(chosen, j), {batch, 1});
     diagonal = b.select(b.compare(diagonal, EQ, b.zeros({batch, 1})), b.number(typeOf(diagonal), 1),
                         diagonal);
@@ -125,7 +126,7 @@ struct TridiagonalStep {
     Value above = b.elementAt(state[2], k), aboveBelow = b.elementAt(state[2], next);
     Value stays = b.compare(b.magnitude(diagonal), GE, b.magnitude(below));
     Value pivot = b.select(stays, diagonal, below), other = b.select(stays, below, diagonal);
-    // Both are zero if the pivot is: nothing is left to eliminate.
+    // Both are zero if the pivot is, because then nothing is left to eliminate.
     Value isZero = b.compare(pivot, EQ, b.zeros({batch}));
     Value factor = b.divide(other, b.select(isZero, b.number(typeOf(pivot), 1), pivot));
     Value pivotAbove = b.select(stays, above, diagonalBelow);

@@ -74,8 +74,8 @@ void transformConstant(std::vector<Root> &values) {
     }
 }
 
-/// A factor of `length` for the first of two steps; 0 if there is no suitable one. Prefers two
-/// factors of about the same size, then the largest one.
+/// A factor of `length` for the first of two steps; 0 if none is suitable. Prefers two factors of
+/// about the same size, then the largest one.
 int64_t factorOf(int64_t length) {
   int64_t best = 0;
   for (int64_t factor = 2; factor <= maxDirect; ++factor)

@@ -44,7 +44,7 @@ public:
     return b.dynamicSlice(b.concatenate({reversed, reversed}, dim), starts, shape);
   }
 
-  /// The number of each row's partner, for each index along `dim` of a shape.
+  /// The index of each row's partner, for each index along `dim` of a shape.
   Value partnerNumber(ArrayRef<int64_t> shape, int64_t dim, Value step) {
     auto type = b.numbers(shape);
     Value sum = b.add(b.iota(type, dim), b.broadcast(step, shape));
@@ -101,8 +101,8 @@ public:
     return b.add(a, b.add(own, other));
   }
 
-  /// The number by which each matrix is divided, so that squares of elements do not overflow, and
-  /// those of elements that matter do not vanish; 1 for ordinary matrices.
+  /// The scale by which each matrix is divided, so that the squares of its elements do not
+  /// overflow, and those of elements that matter do not underflow; 1 for ordinary matrices.
   Value unitOf(Value a) {
     Value largest = b.largestOver(b.magnitude(a), {1, 2});
     auto type = typeOf(largest);
@@ -111,12 +111,12 @@ public:
     isSmall = b.both(isSmall, b.compare(largest, GT, b.number(type, 0)));
     return b.select(b.either(isLarge, isSmall), largest, b.number(type, 1));
   }
-  /// Whether all elements of a matrix are numbers.
+  /// Whether all elements of a matrix are finite.
   Value isFinite(Value a) {
     Value sum = b.largestOver(b.magnitude(a), {1, 2});
     return b.compare(b.subtract(sum, sum), EQ, b.number(typeOf(sum), 0));
   }
-  /// The value, NaN for matrices that are not finite.
+  /// The value, or NaN for matrices that are not finite.
   Value orNan(Value isFinite, Value value) {
     RankedTensorType type = typeOf(value);
     Value nan = b.number(RankedTensorType::get(type.getShape(), b.realType()), std::nan(""));
@@ -124,7 +124,7 @@ public:
       nan = b.complex(nan, nan);
     return b.select(b.broadcast(isFinite, type.getShape(), {0}), value, nan);
   }
-  /// Matrices divided by a number of each.
+  /// Divides each matrix by its own number.
   Value divided(Value a, Value unit) {
     const SmallVector<int64_t> shape(typeOf(a).getShape());
     Value all = b.broadcast(unit, shape, {0});
@@ -134,7 +134,7 @@ public:
   /// Σ |a|² of each matrix.
   Value sumOfSquares(Value a) { return b.sumOver(b.sumOver(b.squareOf(a), 2), 1); }
 
-  /// The values of each vector in order, with the numbers that they had.
+  /// The sorted values of each vector, and their indices before sorting.
   std::pair<Value, Value> sorted(Value values, stablehlo::ComparisonDirection direction) {
     SmallVector<Value> both =
         b.sort({values, b.iota(b.numbers({batch, n}), 1)}, 1, [&](ValueRange pair) {
@@ -154,8 +154,7 @@ public:
   double epsilon;
 };
 
-/// One step of a sweep on Hermitian matrices. `a` has zeros on its diagonal, `diagonal` is kept
-/// apart.
+/// One step of a sweep on Hermitian matrices. `diagonal` holds the diagonal, which is zero in `a`.
 class HermitianStep {
 public:
   HermitianStep(Jacobi &jacobi, Value a, Value diagonal, Value least, Value step)
@@ -222,7 +221,7 @@ Eigen findEigen(MatrixBuilder &b, Value a, bool isLower) {
   diagonal = b.select(b.broadcast(isFinite, {batch, n}, {0}), b.divide(diagonal, units),
                       b.number(b.reals({batch, n}), 0));
   Value matrix = b.select(isGiven, given, b.adjoint(given));
-  // The matrix has converged if what is off the diagonal is a rounding error of its norm.
+  // The matrix has converged if its off-diagonal elements are rounding errors relative to its norm.
   Value off = j.sumOfSquares(matrix),
         norm = b.add(off, b.sumOver(b.multiply(diagonal, diagonal), 1));
   Value small = b.multiply(norm, b.number(b.reals({batch}), j.epsilon * j.epsilon));

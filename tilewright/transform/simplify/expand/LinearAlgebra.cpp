@@ -63,13 +63,13 @@ public:
 
   Value adjoint(Value a) { return b.conjugate(b.transpose(a, {0, 2, 1})); }
 
-  /// Whether the index along `dim` compares to a number, an i32 scalar, for elements of a shape.
+  /// Compares the index along `dim` with a number, an i32 scalar, for each element of a shape.
   Value compareIndex(ArrayRef<int64_t> shape, int64_t dim, stablehlo::ComparisonDirection direction,
                      Value number) {
     auto type = RankedTensorType::get(shape, b.builder.getI32Type());
     return b.compare(b.iota(type, dim), direction, b.broadcast(number, shape));
   }
-  /// The elements whose row compares to their column.
+  /// Compares the row of each element with its column.
   Value compareRowToColumn(ArrayRef<int64_t> shape, stablehlo::ComparisonDirection direction) {
     auto type = RankedTensorType::get(shape, b.builder.getI32Type());
     return b.compare(b.iota(type, 1), direction, b.iota(type, 2));
@@ -166,7 +166,7 @@ private:
     return solveByRows(a, identity);
   }
 
-  /// Adds rows and columns of the identity matrix. The masks see blocks, as those of
+  /// Pads with rows and columns of the identity matrix. The masks have the shape of the blocks of
   /// diagonalBlocks(), so that one kernel can compute both.
   Value extended(Value a, int64_t padded) {
     element = typeOf(a).getElementType();
@@ -198,7 +198,7 @@ private:
     return b.reshape(diagonal, {batch * blocks, blockSize, blockSize});
   }
 
-  /// Columns of block k with zeros in the rows of blocks up to k.
+  /// Columns of block k, with zeros in the rows of the blocks up to k.
   Value belowBlock(Value columns, Value k) {
     const SmallVector<int64_t> shape(typeOf(columns).getShape());
     const int64_t apart[] = {shape[0], shape[1] / blockSize, blockSize, shape[2]};

@@ -12,10 +12,10 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// The combination of some elements of each window.
+/// A combination of some elements of each window.
 struct Partial {
   SmallVector<Value> values;
-  /// Which windows have such an element; null for all. In the others, `values` are arbitrary.
+  /// Which windows contain such an element; null for all. In the others, `values` are arbitrary.
   Value present;
 };
 
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// Whether the window's positions do not overlap, so that they divide the tensor into blocks.
+  /// Whether windows do not overlap, so that they divide the tensor into blocks.
   static bool isApart(const WindowAxis &axis) {
     return axis.windowDilation == 1 && (axis.positions == 1 || axis.stride >= axis.size);
   }
@@ -166,7 +166,7 @@ private:
     over[dim] = window[dim];
     if (window[dim].size > maxTaps)
       return doubleSteps(padAll(values, over), dim);
-    // The masks depend only on this dimension: compute them for one line.
+    // The masks depend only on this dimension, so compute them for a single line.
     const SmallVector<Value> sources = padAll(values, over);
     Partial partial;
     for (int64_t tap = 0; tap < window[dim].size; ++tap) {
@@ -212,7 +212,7 @@ private:
     return b.integer(RankedTensorType::get({window[dim].positions}, b.builder.getI1Type()), 0);
   }
 
-  /// Combines windows of 1, 2, 4, … taps, and those powers of two that sum up to the window.
+  /// Combines windows of 1, 2, 4, … taps, and then those powers of two whose sum is the window.
   Partial doubleSteps(SmallVector<Value> sources, size_t dim) {
     const WindowAxis &axis = window[dim];
     int64_t length = axis.padded();

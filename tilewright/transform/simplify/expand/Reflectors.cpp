@@ -7,8 +7,8 @@ namespace tilewright::simplify {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The next matrix of a factorization: `column` from row `first` on in column j, the elements of
-/// `rest` right of it.
+/// The next matrix of a factorization: column j is `column` from row `first` on, and the columns to
+/// its right are those of `rest`.
 static Value withColumn(MatrixBuilder &b, Value before, Value rest, Value column, Value j,
                         Value first) {
   const SmallVector<int64_t> shape(typeOf(before).getShape());
@@ -37,8 +37,8 @@ Qr factorQr(MatrixBuilder &b, Value a) {
   return {end[0], end[1]};
 }
 
-/// For each matrix, the column from j on that is the next one: fixed ones first, then the longest,
-/// the first of equal ones.
+/// For each matrix, the next column, from j on: fixed columns first, then the one with the largest
+/// norm; the first such column if there are several.
 static Value nextColumn(MatrixBuilder &b, Value a, Value fixed, Value j) {
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   const int64_t columns[] = {shape[0], shape[2]};
@@ -49,7 +49,7 @@ static Value nextColumn(MatrixBuilder &b, Value a, Value fixed, Value j) {
   rank = b.select(isLeft, rank, b.integer(number, 0));
   const Value initial[] = {b.index(-1), b.number(b.reals({}), -1), b.index(0)};
   return b.reduce({rank, length, b.iota(number, 1)}, initial, {1}, [&](ValueRange pair) {
-    // Fixed columns stay in their order.
+    // Fixed columns keep their order.
     Value isSame = b.compare(pair[0], EQ, pair[3]);
     Value isFixed = b.both(isSame, b.compare(pair[0], EQ, 2));
     Value isFree = b.both(isSame, b.compare(pair[0], NE, 2));
@@ -70,7 +70,7 @@ PivotedQr factorPivotedQr(MatrixBuilder &b, Value a, Value fixed) {
   const int64_t batch = shape[0], steps = std::min(shape[1], shape[2]);
   const int64_t columns[] = {batch, shape[2]};
   auto number = b.numbers(columns);
-  /// Exchanges elements j and `chosen` of each vector of numbers.
+  /// Exchanges elements j and `chosen` of each index vector.
   auto exchanged = [&](Value vector, Value j, Value isChosen) {
     Value value = b.sumOver(b.select(isChosen, vector, b.integer(number, 0)), 1);
     Value here = b.broadcast(b.elementAt(vector, j), columns, {0});
@@ -92,7 +92,7 @@ PivotedQr factorPivotedQr(MatrixBuilder &b, Value a, Value fixed) {
   return {end[0], end[1], end[2]};
 }
 
-/// Reflector j of those below the diagonal of `a`.
+/// Reflector j, which is stored below the diagonal of `a`.
 static Value vectorAt(MatrixBuilder &b, Value a, Value j) {
   const int64_t batch = typeOf(a).getDimSize(0), rows = typeOf(a).getDimSize(1);
   Value vector =
@@ -106,7 +106,7 @@ static Value applied(MatrixBuilder &b, Value a, Value taus, Value c, bool isAdjo
   return b
       .loop(steps, c,
             [&](Value number, ValueRange state) {
-              // The last reflector comes first in Q c.
+              // For Q c, the last reflector is applied first.
               Value j = isAdjoint ? number : b.subtract(b.index(steps - 1), number);
               Value tau = b.elementAt(taus, j);
               return SmallVector<Value>{
@@ -178,7 +178,8 @@ Tridiagonal reduceToTridiagonal(MatrixBuilder &b, Value a, bool isLower) {
     Value main = b.realPart(b.reshape(a, {batch, 1}));
     return {b.fromReal(b.realPart(a)), main, b.number(b.reals({batch, 0}), 0), b.zeros({batch, 0})};
   }
-  // The state: the matrix, the vectors with the first element replaced by what stays, the factors.
+  // The state: the matrix; the vectors, whose first element is replaced by the remaining one
+  // (beta); the factors.
   const Value initial[] = {completed(b, given), b.zeros(shape), b.zeros({batch, steps})};
   SmallVector<Value> end = b.loop(steps, initial, [&](Value j, ValueRange state) {
     Value before = state[0], below = b.plusOne(j);

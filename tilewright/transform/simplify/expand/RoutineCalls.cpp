@@ -31,7 +31,8 @@ StringRef routineOf(StringRef name) {
   return name == "gtsv2" ? "gtsv" : name;
 }
 
-/// One call of static shapes: its operands as batches, its options, and what its results become.
+/// One call with static shapes: its operands as batches, its options, and the values that replace
+/// its results.
 class Call {
 public:
   Call(stablehlo::CustomCallOp op, RewriterBase &rewriter)
@@ -102,7 +103,7 @@ LogicalResult Call::factor() {
       return refuse("it does not say which triangle is factored");
     auto cholesky = stablehlo::CholeskyOp::create(
         rewriter, op.getLoc(), op->getOperand(0).getType(), op->getOperand(0), *isLower);
-    // The root of a pivot that is not positive is NaN or zero.
+    // The square root of a pivot that is not positive is NaN or zero.
     values = {cholesky, firstOnDiagonal(b, b.flattened(cholesky, 2), [&](Value value) {
                 return b.either(b.compare(value, NE, value),
                                 b.compare(value, EQ, b.number(typeOf(value), 0)));
@@ -180,7 +181,7 @@ LogicalResult Call::eigen() {
 LogicalResult Call::singular() {
   const bool hasNoVectors = option("", "mode", 'N').value_or(false);
   const bool hasVectors = option("compute_uv", "", 0).value_or(!hasNoVectors);
-  // The routines for GPUs that multiply give the right vectors as columns.
+  // The GPU routines that multiply return the right vectors as columns.
   const bool isAdjoint = routine == "gesvdj" || routine == "gesvdp";
   const bool isTransposed = option("transposed", "", 0).value_or(false);
   const ArrayRef<int64_t> shape = typeOf(op->getOperand(0)).getShape();

@@ -53,7 +53,7 @@ private:
   SmallVector<Value> lookUpLast(ValueRange tables, Value rows, ValueRange updates);
   SmallVector<Value> sortFirst(ValueRange tables, Value rows, ValueRange updates);
   SmallVector<Value> writeInOrder(ValueRange tables, Value rows, ValueRange updates);
-  /// The updates in the order of their rows, and in their own order for each row.
+  /// The updates sorted by row; updates of the same row keep their order.
   struct Sorted {
     Value keys; // the rows; the number of rows for updates that have none
     SmallVector<Value> updates;

@@ -49,8 +49,8 @@ SmallVector<Value> ScatterBody::numbersFrom(TensorBuilder &b, ValueRange updates
   auto isUpdate = [&](size_t i) { return parts[i].number == body->getArgument(count + i); };
   SmallVector<Value> numbers(updates);
   if (!llvm::all_of(llvm::seq(count), isUpdate)) {
-    // The body with the numbers as its results. They do not depend on the elements, for which any
-    // tensor of the same type will do.
+    // Clone the body with the updates' numbers as its results. They do not depend on the elements
+    // of the table, so any tensor of the same type can take their place.
     Region region;
     IRMapping mapping;
     body->cloneInto(&region, mapping);

@@ -247,7 +247,7 @@ static void buildStaged(OpBuilder &b, tile::StoreOp store, Value tile, Value cha
                         const Layout &accumulator, IRMapping &scalars) {
   Location loc = store.getLoc();
   auto type = cast<RankedTensorType>(tile.getType());
-  // The dimensions of memory along which the tile has rows.
+  // The dimensions along which the tile has more than one row in memory.
   SmallVector<int64_t> dims, box;
   for (auto [dim, size] : llvm::enumerate(type.getShape()))
     if (size != 1 || int64_t(dim) == type.getRank() - 1) {

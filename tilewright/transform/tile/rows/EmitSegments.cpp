@@ -47,9 +47,9 @@ public:
   SmallVector<Value> run();
 
 private:
-  /// The tiles of a chunk: the keys, for all columns; for each update, whether it
-  /// is the last of its row (in the chunk), whether its row begins in the chunk, and the
-  /// combination of the row's updates up to it.
+  /// The tiles of a chunk: the keys, for all columns; for each update, whether it is the last of
+  /// its row in the chunk, whether its row begins in the chunk, and the combination of the row's
+  /// updates up to it.
   struct Chunk {
     Value keys, isLast, isLastInChunk, hasBegun, isOn, sum;
   };
@@ -66,7 +66,7 @@ private:
   Value loadUpdates(RowKernel &kernel, const Updates &from, Value at);
   Chunk combine(RowKernel &kernel, const Updates &from, Value at);
   SmallVector<Value> join(OpBuilder &inside, ValueRange both);
-  /// A value for what does not take part.
+  /// A value for elements that do not take part.
   Value zeroIn(RowKernel &kernel);
   void writeRows(RowKernel &kernel, const Chunk &chunk, Value table);
   void writeEnds(RowKernel &kernel, const Chunk &chunk, const Updates &from, Value at);
@@ -89,13 +89,13 @@ private:
 
 //===- Planning -----------------------------------------------------------===//
 
-/// The fusion's input that a value is, or null.
+/// The fusion's input that a value comes from, or null.
 Value SegmentEmitter::inputOf(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument ? fusion.getInputs()[argument.getArgNumber()] : Value();
 }
 
-/// Whether the updates are rows of an input, at indices that are an input.
+/// Whether the updates are rows of an input, selected by indices that are an input, too.
 bool SegmentEmitter::readsGather(std::string &reason) {
   auto gather = op.getUpdates().front().getDefiningOp<stablehlo::GatherOp>();
   if (!gather || !indexing::isRowGather(gather)) {
@@ -132,7 +132,7 @@ bool SegmentEmitter::plan(std::string &reason) {
   columns = typeOf(table).getDimSize(1);
   element = elementOf(table);
   keyElement = elementOf(updates.keys);
-  // A thread has flags and indices beside each element.
+  // Besides each element, a thread holds flags and indices.
   const int64_t capacity =
       capacities.tileElements ? std::max<int64_t>(capacities.tileElements / 2, 64) : 2048;
   across = std::min<int64_t>(static_cast<int64_t>(llvm::PowerOf2Ceil(uint64_t(columns))), 128);
@@ -220,8 +220,8 @@ Value SegmentEmitter::zeroIn(RowKernel &kernel) {
   return elements::emitConstant(kernel.builder, kernel.loc, zero);
 }
 
-/// Joins two neighbouring parts of a chunk: whether a segment begins in them, whether they have
-/// updates of their last segment, and the combination of these.
+/// Joins two adjacent parts of a chunk: whether a segment begins in them, whether they contain
+/// updates of their last segment, and the combination of these updates.
 SmallVector<Value> SegmentEmitter::join(OpBuilder &inside, ValueRange both) {
   Location loc = op.getLoc();
   Value begins = both[3], hasBoth = arith::AndIOp::create(inside, loc, both[1], both[4]);
@@ -256,7 +256,7 @@ Value SegmentEmitter::flagsOf(RowKernel &kernel, const Updates &from, Value at, 
       return arith::OrIOp::create(inside, loc, a, b);
     };
     using enum arith::CmpIPredicate;
-    // What is behind the last update is a segment of its own.
+    // Positions after the last update form a segment of their own.
     Value isEdge = either(compare(eq, v[0], constant(0)), compare(sge, v[0], constant(from.count)));
     Value begins = either(compare(ne, v[1], v[2]), isEdge);
     Value ends = either(compare(ne, v[1], v[3]), compare(sge, v[0], constant(from.count - 1)));
@@ -338,7 +338,7 @@ void SegmentEmitter::writeRows(RowKernel &kernel, const Chunk &chunk, Value targ
     indices.push_back(IotaOp::create(builder, loc, type,
                                      kernel.apply(kernel.d0() * across, kernel.columns), 2, 1));
   Type scalar = elements::scalarType(element);
-  // A table that has the same number everywhere need not be read.
+  // A table with the same number everywhere need not be read.
   if (auto splat = op->getAttrOfType<DenseElementsAttr>(indexing::splatTable)) {
     Value sum = kernel.map(chunk.sum, scalar, [&](OpBuilder &inside, ValueRange v) {
       return *elements::emitRegion(inside, op.getUpdateComputation(),
@@ -355,8 +355,8 @@ void SegmentEmitter::writeRows(RowKernel &kernel, const Chunk &chunk, Value targ
                                         SmallVector<Value>(block->getArguments())));
 }
 
-/// Writes what the chunk has of segments that began before it or continue after it: two updates of
-/// the next step, of which each may be off.
+/// Writes the chunk's contribution to segments that began before it or continue after it: two
+/// updates for the next step, each of which may be disabled.
 void SegmentEmitter::writeEnds(RowKernel &kernel, const Chunk &chunk, const Updates &from,
                                Value first) {
   OpBuilder &builder = kernel.builder;

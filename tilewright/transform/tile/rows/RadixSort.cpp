@@ -32,8 +32,8 @@ std::optional<RadixSort> RadixSort::plan(stablehlo::SortOp op, const Rows &rows,
   if (!key)
     return std::nullopt;
   RadixSort plan(std::move(*key), op, rows, std::move(operands), chunk);
-  // Wide digits mean few passes; but a chunk should have several elements of each digit, because
-  // every digit of a chunk costs words of the state.
+  // Wide digits mean few passes. But a chunk should contain several elements of each digit, because
+  // each digit of a chunk takes words of the state.
   int64_t most = std::min<int64_t>(11, llvm::Log2_64(static_cast<uint64_t>(chunk)) - 2);
   auto sharedFor = [&](int64_t bits) {
     return 4 * chunk + (2 * blockWarps + 4) * (int64_t(1) << bits) + 1024;
@@ -56,7 +56,7 @@ double RadixSort::bytes() const {
   for (Type element : operands.elements)
     each += static_cast<double>(bytesOf(element));
   const auto all = static_cast<double>(rows.before) * static_cast<double>(rows.length);
-  // The keys to count, the elements back and forth in each pass, and about three words of the
+  // The keys to count, the elements read and written in each pass, and about three words of the
   // state.
   return all * static_cast<double>(key.bits()) / 8 +
          static_cast<double>(passes) * (2 * all * each + 12 * static_cast<double>(words()));
@@ -150,7 +150,7 @@ Value RadixSort::countsOf(RowKernel &kernel, Value starts, Value count, int64_t 
   })[0];
   Value ends = TakeOp::create(builder, loc, starts.getType(), starts, next);
   return kernel.map({starts, ends, number, fromCount}, word, [&](OpBuilder &inside, ValueRange v) {
-    // The elements of the last digit end where all do.
+    // The elements with the last digit end at the end of the row.
     Value isLast = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::eq, v[2],
                                          arith::ConstantIntOp::create(inside, loc, bins - 1, 32));
     Value all = arith::SubIOp::create(inside, loc, v[3], v[2]);
@@ -171,7 +171,7 @@ Value RadixSort::count(StringRef name, const Capacities &capacities, MakeLaunch 
   inputs.push_back({word, size});
   from.push_back(
       launchZeros(context, loc, (name + "_zeros").str(), word, rows.before * size, launch));
-  // Several chunks for each block, because each block adds all its counts to those in memory.
+  // Give each block several chunks, because each block adds all its counts to those in memory.
   const int64_t each =
       std::max<int64_t>(2, rows.before * chunks() / std::max<int64_t>(1, 4 * capacities.cores));
   const int64_t blocks = (chunks() + each - 1) / each;
@@ -270,7 +270,7 @@ void RadixSort::pass(StringRef name, int64_t number, Value starts, Value &state,
   }
   RowKernel kernel(context, op.getLoc(), name, rows, {1, chunk, 1}, chunks(), inputs, written);
   kernel.kernel->setAttr("warps", kernel.builder.getI64IntegerAttr(blockWarps));
-  // The state is a vector, whatever the rows are.
+  // The state is a vector, independent of the shape of the rows.
   kernel.addState(MemRefType::get({words()}, word));
   from.push_back(state);
   types.push_back(state.getType());
@@ -285,7 +285,7 @@ void RadixSort::pass(StringRef name, int64_t number, Value starts, Value &state,
       builder, loc, ValueRange(tiles).getTypes(), kernel.type(bins(number), word), tiles,
       digits(kernel, tiles, number), rows.length % chunk == 0 ? Value() : size);
   Value counts = countsOf(kernel, bucket.getStarts(), size, bins(number));
-  // The first chunk knows where each digit begins in the row, and tells the others.
+  // The first chunk knows where each digit begins in the row, and passes it on.
   Value isFirst =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, kernel.chunk, kernel.index(0));
   Value nowhere = kernel.index(passes * bins());
@@ -309,7 +309,7 @@ void RadixSort::pass(StringRef name, int64_t number, Value starts, Value &state,
         builder, loc,
         Value(arith::AddIOp::create(builder, loc, block->getArgument(0), block->getArgument(1))));
   }
-  // From the place in the sorted chunk to the place in the row.
+  // Maps positions in the sorted chunk to positions in the row.
   Value shift =
       kernel.map({sum(carry.getResult(), base), bucket.getStarts()}, word,
                  [&](OpBuilder &inside, ValueRange v) {
@@ -321,7 +321,7 @@ void RadixSort::pass(StringRef name, int64_t number, Value starts, Value &state,
   SmallVector<Value> parts = {inRow, kernel.iota(word, kernel.index(0), chunk),
                               kernel.iota(word, size, chunk)};
   Value to = kernel.map(parts, index, [&](OpBuilder &inside, ValueRange v) {
-    // The last tile is `size` more than the place in the chunk.
+    // v[1] is the position in the chunk, and v[2] is `size` more than v[1].
     Value limit = arith::SubIOp::create(inside, loc, v[2], v[1]);
     Value exists = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, v[1], limit);
     Value target = arith::AddIOp::create(inside, loc, v[0], v[1]);

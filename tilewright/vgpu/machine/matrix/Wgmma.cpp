@@ -34,7 +34,7 @@ void observeChunks(Warp &warp, const Op *op, uint32_t rank, AsyncId id,
   for (uint32_t offset : offsets)
     used[offset / 1024] |= uint64_t(1) << (offset / 16 % 64);
   for (uint32_t index = low / 1024; index <= high / 1024; ++index) {
-    // 128 bytes are 8 bits.
+    // A bit stands for 16 bytes; report at most 128 bytes, 8 bits, at a time.
     for (uint64_t rest = std::exchange(used[index], 0); rest != 0;) {
       const auto chunk = static_cast<uint32_t>(std::countr_zero(rest));
       const auto length =

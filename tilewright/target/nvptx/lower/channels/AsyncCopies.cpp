@@ -20,8 +20,8 @@ struct AsyncCopiesLowering::AsyncCopy {
   mlir::MemRefType memory = {};
   /// The dimension of the buffer that is contiguous in memory, and the other dimension.
   size_t in = 1, out = 0;
-  /// The dimensions of memory along which the copy has rows, the outermost first, and the
-  /// contiguous one; in all others it has a single index.
+  /// The memory dimensions along which the copy has several rows, outermost first, and the
+  /// contiguous dimension. Along all others, the copy has a single index.
   SmallVector<sm::CopyOp::RowDim> rows = {};
   size_t innerDim = 0;
   int64_t bytes = 0;                    // of an element

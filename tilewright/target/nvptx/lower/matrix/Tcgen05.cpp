@@ -18,7 +18,7 @@ constexpr unsigned tensorSpace = 6;
 /// An address is a lane in the upper 16 bits and a column in the lower.
 constexpr int64_t laneStep = int64_t(1) << 16;
 
-/// A cluster of two CTAs multiplies as a pair: all instructions of the kernel are those of a pair.
+/// A cluster of two CTAs multiplies as a pair, so all instructions of the kernel are the pair form.
 static NVVM::CTAGroupKind groupOf(KernelState &kernel) {
   return kernel.clusterSize() == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
 }
@@ -46,7 +46,7 @@ int64_t Tcgen05Lowering::allocate(int64_t wanted, mlir::Operation *op) {
 /// The scales of 128 rows and 4 blocks: bytes in shared memory, columns in tensor memory.
 constexpr int64_t groupBytes = 512, groupColumns = 4;
 
-/// The groups in a buffer of scales.
+/// The number of groups in a buffer of scales.
 static int64_t scaleGroups(Value buffer) {
   return cast<sm::BufferType>(buffer.getType()).getBytes() / groupBytes;
 }
@@ -90,7 +90,8 @@ void Tcgen05Lowering::initialize() {
   if (columns == 0)
     return;
   place = kernel.shared.allocate(4, 4, kernel.op);
-  // A whole warp allocates; not the first, one thread of which initializes the mbarriers.
+  // A whole warp allocates. It is not the first warp, in which one thread initializes the
+  // mbarriers.
   Block *allocate = b.newBlock(), *after = b.newBlock();
   b.branchIf(b.equal(b.lshr(kernel.thread, b.i32(5)), b.i32(1)), allocate, after);
   b.moveTo(allocate);
@@ -167,7 +168,7 @@ void Tcgen05Lowering::fenceBeforeSync() {
 
 namespace {
 
-/// A kind of tcgen05.mma, and what the instruction descriptor says about its types.
+/// A kind of tcgen05.mma, and the type fields of its instruction descriptor.
 struct TensorKind {
   NVVM::Tcgen05MMAKind kind;
   int64_t depth; // K of an instruction
@@ -175,7 +176,7 @@ struct TensorKind {
   bool hasOrder; // reads operands of either order from lines of 128 bytes
 };
 
-/// The number of a float of 8 bits in descriptors.
+/// The encoding of an 8-bit float in descriptors.
 std::optional<int64_t> f8Number(Type type) {
   if (isa<mlir::Float8E4M3FNType>(type))
     return 0;
@@ -284,8 +285,8 @@ constexpr int64_t upperScaleDescriptor = (128 >> 4) | 1 << 14;
 constexpr int64_t lineBytes = 128;
 
 void Tcgen05Lowering::copyScales(Value buffer, int64_t rowGroups, Value first) {
-  // The buffer has all groups along K of 128 rows, then those of the next 128. Tensor memory has
-  // the rows of each group along K together.
+  // The buffer contains all groups along K of 128 rows, then those of the next 128. Tensor memory
+  // keeps the rows of each group along K together.
   const int64_t alongK = scaleGroups(buffer) / rowGroups;
   Value low = b.lshr(kernel.buffers[buffer].address, b.i32(4));
   for (int64_t row = 0; row < rowGroups; ++row)
@@ -347,7 +348,7 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
   };
   auto [into, accumulates] = accumulator(mma);
   // An instruction takes 1, 2 or 4 scales of a row, which are consecutive bytes of a column. The
-  // descriptor has the number of the first.
+  // descriptor contains the index of the first one.
   const int64_t perStep = kind->depth() / block;
   for (int64_t step = 0; step < lineBytes / 32; ++step) {
     const int64_t scale = step * perStep, group = scale / 4, place = scale % 4;
@@ -383,8 +384,8 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
     return kernel.refuse(copy, concat("reads ", memory.str(), " into ", layout.str(),
                                       ", which is not the layout of 16x256b loads"));
   const int64_t columns = memory.extent(Axis::tmemColumn);
-  // Rows of 16 lanes: a warpgroup has two in each quarter, or one if another group has the other,
-  // or if the accumulator has only one.
+  // Each quarter of the lanes has two groups of 16. A warpgroup reads both, unless a second
+  // warpgroup reads the other one or the accumulator occupies only one.
   const int64_t halves = groups == 1 && memory.isDense(Axis::tmemLane) ? 2 : 1;
   Value warp = kernel.axis(Axis::warp);
   Value first = b.add(kernel.buffers[copy.getSource()].address,
@@ -394,7 +395,7 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
   SmallVector<Value> words;
   for (int64_t half = 0; half < halves; ++half)
     for (int64_t column = 0; column < columns;) {
-      // An instruction reads a power of two of times eight columns, at most 256.
+      // An instruction reads eight columns times a power of two, at most 256.
       const auto count = int64_t(bit_floor(uint64_t(columns - column) / 8));
       Value at = b.add(first, b.i32(half * 16 * laneStep + column));
       Type type = b.vectorOf(b.i32Type, unsigned(4 * count));

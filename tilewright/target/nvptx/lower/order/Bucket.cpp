@@ -97,7 +97,7 @@ void OrderLowering::Buckets::rank() {
         b.add(b.mul(warp, b.i32(perWarp)), b.add(b.mul(number, b.i32(Chip::warpSize)), lane));
     Value digit = b.load(b.i32Type, at(elements, element, 4));
     Value isOn = count ? b.less(element, count) : b.truth(true);
-    // Elements that take no part have a digit of their own.
+    // Elements that do not take part get a digit of their own.
     Value key = count ? b.select(isOn, digit, b.i32(-1)) : digit;
     Value peers = b.assembly(b.i32Type, "match.any.sync.b32 $0, $1, 0xffffffff;", "=r,r", {key});
     Value ahead = b.intrinsic(b.i32Type, "llvm.ctpop.i32", {b.bitAnd(peers, before)});
@@ -105,7 +105,8 @@ void OrderLowering::Buckets::rank() {
     Value known = loadCount(address);
     Value place = b.add(known, ahead);
     storeParts(b, {b.bitOr(b.shl(place, b.i32(16)), digit)}, at(elements, element, 4), isOn);
-    // All lanes have read their counters before the first of each digit changes it.
+    // Wait until all lanes have read their counters, before the first lane of each digit changes
+    // its counter.
     b.make<NVVM::SyncWarpOp>(b.i32(-1));
     Value total = b.add(known, b.intrinsic(b.i32Type, "llvm.ctpop.i32", {peers}));
     storeCount(total, address, b.bitAnd(isOn, b.equal(ahead, b.i32(0))));
@@ -150,7 +151,7 @@ void OrderLowering::Buckets::sumUp() {
     Value bin = b.add(safe, b.i32(k)), running = base;
     storeParts(b, {base}, at(starts, bin, 4), isOn);
     for (int64_t w = 0; w < warps; ++w) {
-      // Threads without bins must not read those of the first thread, which it writes here.
+      // Threads without bins must not read the bins of the first thread, which writes them here.
       Value address = counterOf(b.i32(w), bin);
       Value own = loadParts(b, b.i16Type, 1, address, isOn, {b.zero(b.i16Type)})[0];
       storeCount(running, address, isOn);

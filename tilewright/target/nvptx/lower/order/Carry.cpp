@@ -63,8 +63,8 @@ struct OrderLowering::LookBack {
   mlir::RankedTensorType type;
   Type element;
   const bool isNarrow, isDouble; // words of 32 bits; two words for an element
-  /// How far a value is complete: it is the point's own, or includes all points before it. Smaller
-  /// numbers are those of an earlier epoch.
+  /// How complete a value is: it is the point's own, or it includes all points before it. Smaller
+  /// numbers belong to an earlier epoch.
   const int64_t own, complete;
   Value place;      // the last coordinate
   Value first;      // the number of the point's first word, i64
@@ -109,7 +109,7 @@ struct OrderLowering::LookBack {
                  {isOn, address, b.bitOr(b.lshr(wide, b.i64(32)), flag)});
   }
 
-  /// The value at an address, and how far it is complete (i32; less than `own` if it is not there).
+  /// The value at an address, and how complete it is (i32; less than `own` if there is none).
   std::pair<Value, Value> hear(Value address) {
     if (isNarrow) {
       Value word =
@@ -133,8 +133,9 @@ struct OrderLowering::LookBack {
     return b.apply(op.getCombiner().front(), {Lanes{before}, Lanes{after}}).front().value;
   }
 
-  /// Tells the value of an element whose word is at `address`, unless the point before is complete
-  /// already: then this one is too, at once. Returns the combination of all points before.
+  /// Publishes the value of an element whose word is at `address`. If the previous point is
+  /// complete already, this one is complete at once. Returns the combination of all previous
+  /// points.
   Value lookBack(Value address, Value mine, Value isOn, Value init) {
     Block *glance = b.newBlock(), *talk = b.newBlock();
     Block *look = b.newBlock({b.i64Type, element, b.i1Type}), *after = b.newBlock({element});
@@ -163,8 +164,8 @@ struct OrderLowering::LookBack {
   Tile runByWarp();
 };
 
-/// The same for one element, by the lanes of a warp, each of which looks at another earlier point.
-/// All lanes return the combination of all points before.
+/// The same for one element, by the lanes of a warp, each of which reads another earlier point. All
+/// lanes return the combination of all previous points.
 Value OrderLowering::LookBack::lookBackByWarp(Value address, Value mine, Value init) {
   Value lane = kernel.axis(sm::Axis::lane), isFirstLane = b.equal(lane, b.i32(0));
   auto ballot = [&](Value condition) {
@@ -175,7 +176,7 @@ Value OrderLowering::LookBack::lookBackByWarp(Value address, Value mine, Value i
   b.branch(look, {b.i64(1), b.zero(element), b.truth(false)});
   b.moveTo(look);
   Value nearest = look->getArgument(0), sum = look->getArgument(1), hasSum = look->getArgument(2);
-  // How many points before this one the lane looks at. Before the first point there is `init`.
+  // The distance of the point that the lane reads. `init` comes before the first point.
   Value back = b.add(nearest, b.zext(lane, b.i64Type));
   Value exists = b.unsignedAtLeast(place, back);
   Value from = b.sub(address, b.mul(back, b.i64(distance)));
