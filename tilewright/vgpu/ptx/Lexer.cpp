@@ -144,6 +144,27 @@ Status Lexer::takeBraced(std::string_view &content, Position &end) {
   return Status();
 }
 
+Status Lexer::skipBraced() {
+  const Position begin = position();
+  bool isInString = false;
+  for (unsigned depth = 1; at < text.size();) {
+    const char c = text[at++];
+    if (c == '\n') {
+      ++line;
+      lineStart = at;
+    }
+    if (c == '"')
+      isInString = !isInString;
+    if (isInString)
+      continue;
+    if (c == '{')
+      ++depth;
+    if (c == '}' && --depth == 0)
+      return Status();
+  }
+  return Status(Error::ptxSyntax, concat(describe(begin), "unmatched '{'"));
+}
+
 Status Lexer::next(Token &token) {
   TILEWRIGHT_TRY(skipSpace());
   token.position = position();

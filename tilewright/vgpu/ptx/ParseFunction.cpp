@@ -206,6 +206,10 @@ Status ParserState::parsePerformance(Performance &performance, bool &found) {
     (word == "abi_preserve" ? performance.abiPreserve : performance.abiPreserveControl) = value;
     return Status();
   }
+  if (word == "language") { // of the source, by number: cuTile writes it, and it changes nothing
+    uint32_t language = 0;
+    return single(language);
+  }
   if (word == "pragma") {
     StringId pragma = noString;
     TILEWRIGHT_TRY(parsePragma(pragma));
@@ -215,7 +219,7 @@ Status ParserState::parsePerformance(Performance &performance, bool &found) {
   return fail(Error::ptxDirective, position, "unknown function directive '.", word,
               "'; expected .maxntid, .reqntid, .minnctapersm, "
               ".maxnctapersm, .maxnreg, .noreturn, .explicitcluster, .reqnctapercluster, "
-              ".maxclusterrank, .blocksareclusters, .abi_preserve or .pragma");
+              ".maxclusterrank, .blocksareclusters, .abi_preserve, .language or .pragma");
 }
 
 Status ParserState::parseBody() {
@@ -272,6 +276,10 @@ Status ParserState::parseScopedDirective() {
     module.locations.push_back(parsed);
     function->items.push_back({ItemKind::location, location});
     return Status();
+  }
+  if (word == "loc_intermediate") { // a position in the tile compiler's own language
+    SourceLocation unused;
+    return parseLocation(unused);
   }
   if (word == "reg")
     return parseRegisters();

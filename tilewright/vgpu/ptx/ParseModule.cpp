@@ -139,6 +139,14 @@ Status ParserState::parseTopLevel() {
     return parseFile();
   if (word == "section")
     return parseSection();
+  if (word == "nv_intermediate_source_section") { // cuTile: the program in the tile compiler's IR
+    TILEWRIGHT_TRY(advance());
+    if (!at('{'))
+      return fail(Error::ptxSyntax, token.position,
+                  "expected '{' after '.nv_intermediate_source_section', got ", describe(token));
+    TILEWRIGHT_TRY(lexer.skipBraced());
+    return advance();
+  }
   if (word == "alias")
     return parseAlias();
   if (word == "pragma") {

@@ -85,6 +85,11 @@ Status ParserState::parseDeclaration(Declaration &declaration) {
       return fail(
           Error::ptxUnsupportedInstruction, position, "'.", word,
           "' declares a texture, sampler or surface; textures and surfaces are not supported");
+    if (word == "hidden")
+      return fail(Error::ptxUnsupportedInstruction, position,
+                  "'.hidden' declares a parameter that NVIDIA's driver fills in, such as a tensor "
+                  "map of cuTile; only kernels without such parameters are supported: declare "
+                  "arrays without divisible strides");
     std::optional<Modifier> modifier = findModifier(word);
     if (modifier && kindOf(*modifier) == ModifierKind::space && declaration.pointer &&
         declaration.pointerSpace == Modifier::none && *modifier != Modifier::reg) {

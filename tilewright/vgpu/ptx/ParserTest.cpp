@@ -204,6 +204,18 @@ TEST(PtxParser, LocationsKnowTheInlinedFunction) {
   EXPECT_EQ(module.files[0].number, 1u);
 }
 
+TEST(PtxParser, ReadsWhatCuTileWrites) {
+  Module module = parsed(".version 9.4\n.target sm_100a\n.address_size 64\n"
+                         ".visible .entry k()\n.reqntid 128\n.language 7\n{\n.reg .b32 %r<2>;\n"
+                         ".loc 1 10 3\n.loc_intermediate 2 41 4\nmov.b32 %r1, 1;\nret;\n}\n"
+                         ".nv_intermediate_source_section {\n.code_block { .ir_name: \"} tile\"\n"
+                         "%0 = load <?x4> -> tile { return }\n} }\n.global .b32 after;\n");
+  const Function &function = *module.findDefinition("k");
+  EXPECT_EQ(module.variables.size(), 1u);
+  EXPECT_EQ(module.locations[function.instructions[0].location].line, 10u);
+  EXPECT_EQ(function.performance.reqntid[0], 128u);
+}
+
 TEST(PtxParser, ReadsCallsOfEveryKind) {
   Module module = parsed(R"(.version 8.0
 .target sm_80
@@ -320,6 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{".section {", Error::ptxSyntax, 10, "section's name"},
         BadLine{".maxregs 5;", Error::ptxDirective, 1, "'.maxregs'"},
         BadLine{".local .bf16 x;", Error::ptxVariable, 8, ".b8 to .b128"},
+        BadLine{".hidden .param .b32 x;", Error::ptxUnsupportedInstruction, 1, "driver fills in"},
         BadLine{".shared .b32 x = 5;", Error::ptxVariable, 16, "only .global and .const"},
         BadLine{".local .align 3 .b32 x;", Error::ptxVariable, 8, "power of two"},
         BadLine{"mov.b32 %r1, 4 / (2 - 2);", Error::ptxConstant, 16, "division by zero"},
