@@ -43,6 +43,23 @@ std::map<AsyncId, std::vector<AsyncId>> copiesBefore(const Events &log) {
   return before;
 }
 
+std::map<AsyncId, std::vector<AsyncId>> operationsBefore(const Events &log) {
+  std::map<AsyncId, std::vector<AsyncId>> before = copiesBefore(log);
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<AsyncId>> products; // by thread
+  for (const Logged &event : log) {
+    if (event.isAccess || event.sync != SyncKind::asyncIssue)
+      continue;
+    std::vector<AsyncId> &own = products[{event.block, event.warp, event.mask}];
+    if (event.group == GroupKind::tensor)
+      own.push_back(event.async);
+    if (event.group == GroupKind::tensorCommit) {
+      before[event.async] = own;
+      own.push_back(event.async);
+    }
+  }
+  return before;
+}
+
 namespace {
 /// How often a thread has passed the barrier under test, and other barriers of the same unit.
 struct Passed {
@@ -222,6 +239,7 @@ private:
         break;
       case SyncKind::mbarrierExpect:
       case SyncKind::mbarrierComplete:
+      case SyncKind::mbarrierPass:
         mbarrier(event, AccessKind::atomic);
         break;
       case SyncKind::mbarrierWait:

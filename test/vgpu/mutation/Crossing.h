@@ -33,6 +33,9 @@ inline bool isShared(uint64_t address) {
 /// Maps each cp.async.mbarrier.arrive to the copies before it, for which it arrives; an earlier
 /// arrival stands for its own copies.
 std::map<machine::AsyncId, std::vector<machine::AsyncId>> copiesBefore(const Events &log);
+/// The same, and each tcgen05.commit with all operations and commits that its thread has issued
+/// before it: the event of a commit names only those that have not been performed yet.
+std::map<machine::AsyncId, std::vector<machine::AsyncId>> operationsBefore(const Events &log);
 
 /// The threads that a barrier synchronises.
 enum class Unit : uint8_t { warp, block, cluster };

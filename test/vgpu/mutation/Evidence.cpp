@@ -322,35 +322,57 @@ static bool waitsCoverTheSame(const Events &log, uint32_t line, uint64_t extra) 
   return true;
 }
 
-/// Whether the same threads have executed an equal fence before the one at `line`, and since then
-/// have accessed no memory and waited only for matrix products.
-static bool fenceIsRepeated(const Events &log, uint32_t line) {
-  for (size_t i = 0; i < log.size(); ++i) {
-    const Logged &fence = log[i];
-    if (fence.isAccess || fence.line != line || fence.sync != SyncKind::proxyFence)
-      continue;
-    bool isRepeated = false;
-    for (size_t k = i; k-- > 0;) {
-      const Logged &event = log[k];
-      if (event.block != fence.block || event.warp != fence.warp)
-        continue;
-      if (event.isAccess) {
-        if (event.async == 0)
-          break;
-        continue; // an operation of its own proxy
-      }
-      if (event.sync == SyncKind::proxyFence && event.proxy == fence.proxy &&
-          event.space == fence.space && event.line != line && (fence.mask & ~event.mask) == 0) {
-        isRepeated = true;
-        break;
-      }
-      if (event.sync != SyncKind::wgmmaFence && event.sync != SyncKind::asyncIssue &&
-          event.group != GroupKind::matrix)
-        break;
+/// Whether, before fence `at` of the log, each of these warps has executed an equal fence on
+/// another line, and since then has accessed no memory and learned of no access, except by barriers
+/// of the block if `passesBarriers`.
+static bool areFenced(const Events &log, size_t at, std::set<uint32_t> warps, bool passesBarriers) {
+  const Logged &fence = log[at];
+  auto isNeutral = [&](const Logged &event) {
+    switch (event.sync) {
+    case SyncKind::barrierArrive:
+    case SyncKind::barrierLeave:
+    case SyncKind::warpBarrier:
+    case SyncKind::mbarrierArrive:
+    case SyncKind::mbarrierPhase:
+    case SyncKind::mbarrierComplete:
+      return passesBarriers;
+    case SyncKind::wgmmaFence:
+    case SyncKind::asyncIssue:
+      return true;
+    default:
+      return event.group == GroupKind::matrix;
     }
-    if (!isRepeated)
+  };
+  for (size_t k = at; k-- > 0 && !warps.empty();) {
+    const Logged &event = log[k];
+    if (event.block != fence.block || !warps.count(event.warp))
+      continue;
+    if (event.isAccess) {
+      if (event.async == 0)
+        return false;
+      continue; // an operation of its own proxy
+    }
+    if (event.sync == SyncKind::proxyFence && event.proxy == fence.proxy &&
+        event.space == fence.space && (fence.mask & ~event.mask) == 0) {
+      if (event.line != fence.line)
+        warps.erase(event.warp);
+    } else if (!isNeutral(event)) {
       return false;
+    }
   }
+  return warps.empty();
+}
+
+/// Whether an equal fence covers all that the one at `line` could: by the same warp, or, if there
+/// is a barrier between them, by all warps of the block.
+static bool fenceIsRepeated(const Events &log, uint32_t line) {
+  std::map<uint32_t, std::set<uint32_t>> warps; // by block
+  for (const Logged &event : log)
+    warps[event.block].insert(event.warp);
+  for (size_t i = 0; i < log.size(); ++i)
+    if (!log[i].isAccess && log[i].line == line && log[i].sync == SyncKind::proxyFence &&
+        !areFenced(log, i, {log[i].warp}, false) && !areFenced(log, i, warps[log[i].block], true))
+      return false;
   return true;
 }
 
@@ -502,6 +524,17 @@ static bool isOverAlready(const Events &log, uint32_t line) {
   });
 }
 
+/// Whether an instruction tells the observer of each execution.
+static bool alwaysTells(const std::string &instruction) {
+  return instruction.find("mbarrier.arrive") != std::string::npos ||
+         instruction.find("bar.sync") != std::string::npos ||
+         instruction.find("barrier.sync") != std::string::npos;
+}
+static bool isNotExecuted(const Events &log, uint32_t line) {
+  return std::none_of(log.begin(), log.end(),
+                      [&](const Logged &event) { return event.line == line; });
+}
+
 /// Whether the same threads meet at the same barrier a few lines below (`step` 1) or above (-1),
 /// with only arithmetic in between and, below, initialisations of mbarriers in memory that was not
 /// accessed before.
@@ -548,6 +581,8 @@ std::string whyBenign(const Events &log, const Events &late, const Mutant &mutan
   auto is = [&](std::initializer_list<const char *> names) {
     return std::any_of(names.begin(), names.end(), [&](const char *name) { return what == name; });
   };
+  if (alwaysTells(mutant.before) && isNotExecuted(log, line) && isNotExecuted(late, line))
+    return "no thread executes it";
   if (is({"delete bar.sync", "bar.sync to bar.arrive"}) && nothingCrosses(log, line, Unit::block))
     return "no conflicting accesses lie on both sides of it before another barrier, but of threads "
            "that waited for the operation themselves";
@@ -647,17 +682,17 @@ bool haveSameAccesses(const Events &log, const Events &other) {
 
 /// Whether a thread of the block that owns the shared memory waits for every operation on it, so
 /// that the operation completes before the memory is released.
-static bool memoryOutlivesOperations(const Events &log) {
+static bool memoryOutlivesOperations(const Events &log, bool isStrict) {
   std::set<std::pair<uint64_t, AsyncId>> waited; // by rank of the block in its cluster, plus 1
   std::map<std::pair<uint64_t, uint64_t>, std::vector<std::pair<AsyncId, uint64_t>>> completes;
-  const std::map<AsyncId, std::vector<AsyncId>> after = copiesBefore(log);
+  const std::map<AsyncId, std::vector<AsyncId>> after = operationsBefore(log);
   for (const Logged &event : log) {
     if (event.isAccess)
       continue;
     const uint64_t own = event.block - event.cluster + 1;
     if (event.sync == SyncKind::asyncIssue && event.group == GroupKind::copy)
       waited.emplace(own, event.async);
-    if (event.sync == SyncKind::asyncWait)
+    if (event.sync == SyncKind::asyncWait || (event.sync == SyncKind::tensorUse && !isStrict))
       for (const AsyncId id : event.operations)
         waited.emplace(own, id);
     if (event.async != 0 &&
@@ -691,7 +726,7 @@ static bool memoryOutlivesOperations(const Events &log) {
   return true;
 }
 
-std::string whyStillOrdered(const Events &log, const Mutant &mutant) {
+std::string whyStillOrdered(const Events &log, const Mutant &mutant, bool isStrict) {
   const std::string &what = mutant.mutation;
   // Which arrival then completes a phase depends on the order of execution, so one log is not
   // evidence.
@@ -704,11 +739,11 @@ std::string whyStillOrdered(const Events &log, const Mutant &mutant) {
     return "";
   const bool isFence =
       what.find("fence") != std::string::npos || what.find("membar") != std::string::npos;
-  if (isFence || log.empty() || !memoryOutlivesOperations(log))
+  if (isFence || log.empty() || !memoryOutlivesOperations(log, isStrict))
     return "";
   if (what.find("wgmma") != std::string::npos && !registersRestUntilWaits(mutant.text))
     return "";
-  if (!everyConflictIsOrdered(log))
+  if (!everyConflictIsOrdered(log, isStrict))
     return "";
   return "all that conflicts in the mutant is still ordered by other barriers and waits";
 }

@@ -55,8 +55,8 @@ std::string whyBenign(const std::vector<Logged> &log, const std::vector<Logged> 
                       const Mutant &mutant);
 /// The same, from the mutant's own log: whether the remaining synchronisation orders all
 /// conflicting accesses. Only for synchronisation of threads and copies, not for fences and
-/// registers.
-std::string whyStillOrdered(const std::vector<Logged> &log, const Mutant &mutant);
+/// registers. `isStrict`: by the rules of --check=strict.
+std::string whyStillOrdered(const std::vector<Logged> &log, const Mutant &mutant, bool isStrict);
 /// Whether two logs have the same accesses, to the same addresses and in the same order.
 bool haveSameAccesses(const std::vector<Logged> &log, const std::vector<Logged> &other);
 

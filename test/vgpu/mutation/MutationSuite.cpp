@@ -122,6 +122,8 @@ int main(int count, char **arguments) {
       if (runIsolated(kernel, *text, seeds, true).outcome != Outcome::clean)
         kernel.recording->checks = checks;
     }
+    const bool isStrict =
+        kernel.recording && kernel.recording->checks.find("strict") != std::string::npos;
     const Ran original = runIsolated(kernel, *text, seeds + 5, true);
     if (original.outcome != Outcome::clean) {
       std::cout << "FALSE POSITIVE " << label << " " << nameOf(original.outcome) << " "
@@ -154,7 +156,8 @@ int main(int count, char **arguments) {
           haveSameAccesses(logs[0], logOf(kernel, mutant.text, 0)))
         return std::string("both parameters are the same buffer, or none of it is accessed");
       for (uint32_t order = 0; order < orders; ++order)
-        if (reason = whyStillOrdered(logOf(kernel, mutant.text, order), mutant); reason.empty())
+        if (reason = whyStillOrdered(logOf(kernel, mutant.text, order), mutant, isStrict);
+            reason.empty())
           break;
       return reason;
     };

@@ -38,8 +38,8 @@ struct Source {
 class Walk {
 public:
   Walk(const Events &log, const std::vector<size_t> &synchronising,
-       const std::map<AsyncId, std::vector<AsyncId>> &after, const Source &source)
-      : log(log), synchronising(synchronising), after(after), source(source) {
+       const std::map<AsyncId, std::vector<AsyncId>> &after, const Source &source, bool isStrict)
+      : log(log), synchronising(synchronising), after(after), source(source), isStrict(isStrict) {
     if (source.operation == 0) {
       done = source.lanes;
       if (std::has_single_bit(done))
@@ -131,7 +131,10 @@ private:
       Rendezvous &rendezvous = mbarriers[event.object][event.phase];
       const bool isWide = event.scope != Scope::cta;
       bool told = false;
-      if (event.async != 0) { // cp.async.mbarrier.arrive: for copies only
+      if (commits.count(event.async)) {
+        // A commit arrives after the products, and they come after what their thread knew.
+        told = isPartOf(event.async) || event.async == source.operation || commits[event.async];
+      } else if (event.async != 0) { // cp.async.mbarrier.arrive: for copies only
         told = (isPartOf(event.async) || event.async == source.operation) &&
                (rendezvous.lanes |= event.mask & source.lanes) == source.lanes;
       } else if (event.order != Order::relaxed) {
@@ -152,8 +155,13 @@ private:
               ((rendezvous.isWide && event.scope != Scope::cta) || rendezvous.block == event.block))
             know(warpOf(event), event.mask);
       break;
+    case SyncKind::asyncIssue:
+      if (event.group == GroupKind::tensorCommit)
+        commits[event.async] = (known[warpOf(event)] & event.mask) == event.mask;
+      break;
+    case SyncKind::tensorUse: // an instruction that uses the registers waits for them
     case SyncKind::asyncWait:
-      if (source.operation == 0 ||
+      if (source.operation == 0 || (event.sync == SyncKind::tensorUse && isStrict) ||
           std::find(event.operations.begin(), event.operations.end(), source.operation) ==
               event.operations.end() ||
           (event.isReadOnly && source.isWrite))
@@ -192,12 +200,14 @@ private:
   const std::vector<size_t> &synchronising;
   const std::map<AsyncId, std::vector<AsyncId>> &after;
   const Source &source;
+  const bool isStrict;
   size_t next = 0;
   uint32_t done = 0; // lanes of the source whose accesses are complete
   std::map<Warp, uint32_t> known;
   std::map<std::tuple<uint32_t, uint64_t, uint64_t>, Rendezvous> barriers;
   std::map<std::pair<uint32_t, uint64_t>, Rendezvous> clusters;
   std::map<uint64_t, std::map<uint64_t, Rendezvous>> mbarriers;
+  std::map<AsyncId, bool> commits; // tcgen05.commit: whether its thread knew the source
   std::unordered_map<uint64_t, Rendezvous> flags; // by address
 };
 
@@ -212,7 +222,8 @@ struct Target {
 
 class Conflicts {
 public:
-  explicit Conflicts(const Events &log) : log(log), after(copiesBefore(log)) {}
+  Conflicts(const Events &log, bool isStrict)
+      : log(log), after(operationsBefore(log)), isStrict(isStrict) {}
 
   bool areOrdered() {
     collect();
@@ -223,7 +234,7 @@ public:
       for (size_t k = i + 1; k < all.size() && all[k].begin < all[i].end; ++k)
         note(all[i].at < all[k].at ? all[i] : all[k], all[i].at < all[k].at ? all[k] : all[i]);
     for (auto &[source, targets] : wanted) {
-      Walk walk(log, synchronising, after, source);
+      Walk walk(log, synchronising, after, source, isStrict);
       std::vector<Target> sorted;
       for (const auto &[key, at] : targets)
         sorted.push_back({at, key.first, key.second});
@@ -261,7 +272,7 @@ private:
           event.sync == SyncKind::mbarrierInit || event.sync == SyncKind::mbarrierInvalidate;
       if (isWrite || event.sync == SyncKind::mbarrierArrive ||
           event.sync == SyncKind::mbarrierExpect || event.sync == SyncKind::mbarrierComplete ||
-          event.sync == SyncKind::mbarrierWait)
+          event.sync == SyncKind::mbarrierWait || event.sync == SyncKind::mbarrierPass)
         for (uint32_t rest = event.async != 0 ? 1 : event.mask; rest != 0; rest &= rest - 1)
           all.push_back({event.object, event.object + 8,
                          isWrite ? AccessKind::write : AccessKind::atomic,
@@ -284,10 +295,18 @@ private:
     auto issue = issues.find(event.async);
     return issue != issues.end() && log[issue->second].group == GroupKind::copy;
   }
+  bool isProduct(const Logged &event) const {
+    auto issue = issues.find(event.async);
+    return issue != issues.end() && log[issue->second].group == GroupKind::tensor;
+  }
   void note(const ByteAccess &first, const ByteAccess &second) {
     const Logged &a = log[first.at], &b = log[second.at];
     const bool areAlike = first.kind == second.kind && first.kind != AccessKind::write;
     if (first.at == second.at || (a.async != 0 && a.async == b.async))
+      return;
+    // The unit performs a thread's tcgen05 operations in their order.
+    if (isProduct(a) && isProduct(b) && warpOf(a) == warpOf(b) &&
+        log[issues.at(a.async)].mask == log[issues.at(b.async)].mask)
       return;
     // For atomic accesses to memory the scopes decide, below.
     if (areAlike && (first.kind == AccessKind::read || !a.isAccess || a.async != 0 || b.async != 0))
@@ -342,11 +361,14 @@ private:
   /// the same ordering.
   std::vector<size_t> next;
   const std::map<AsyncId, std::vector<AsyncId>> after;
+  const bool isStrict;
   std::unordered_map<AsyncId, size_t> issues;
   std::map<Source, std::map<std::pair<Warp, uint32_t>, size_t>> wanted;
 };
 } // namespace
 
-bool everyConflictIsOrdered(const Events &log) { return Conflicts(log).areOrdered(); }
+bool everyConflictIsOrdered(const Events &log, bool isStrict) {
+  return Conflicts(log, isStrict).areOrdered();
+}
 
 } // namespace tilewright::vgpu::mutation

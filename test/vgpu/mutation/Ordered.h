@@ -10,8 +10,9 @@ namespace tilewright::vgpu::mutation {
 
 /// Whether barriers, mbarriers, waits for groups, and acquires that read releases order every two
 /// conflicting accesses of the log. Order by fences and between proxies is not followed: a kernel
-/// that needs fences is never called ordered.
-bool everyConflictIsOrdered(const Events &log);
+/// that needs fences is never called ordered. Unless `isStrict`, an instruction that uses a result
+/// of tcgen05.ld waits for it.
+bool everyConflictIsOrdered(const Events &log, bool isStrict);
 
 } // namespace tilewright::vgpu::mutation
 

@@ -286,6 +286,22 @@ TEST(Async, TheFenceOfAnInitIsDemandedByTheLetterAlone) {
   EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::missingFence);
 }
 
+TEST(Async, AWaitForThePhaseBeforeTheFirstNeedsTheInit) {
+  // A producer that asks for an empty stage: no thread has arrived, and it continues at once.
+  const std::string text = kernel(R"(
+  mov.u32 %r1, bar;
+  setp.ne.u32 %p1, %t, 0;
+  @%p1 bra MEET;
+  mbarrier.init.shared.b64 [%r1], 1;
+MEET:
+  bar.sync 0;
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 1;
+  @!%p2 bra WAIT;
+)");
+  expectNeeded(text, "  bar.sync 0;\n", twoWarps, FindingKind::barrier);
+}
+
 TEST(Async, AnnouncedBytesMayAllBeAbsentAtTheEnd) {
   auto withExpect = [](const std::string &before, const std::string &bytes) {
     std::string text = bulk;

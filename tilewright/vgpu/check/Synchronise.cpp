@@ -294,6 +294,7 @@ void Detector::synchronise(const SyncEvent &event) {
   case SyncKind::mbarrierComplete:
   case SyncKind::mbarrierPhase:
   case SyncKind::mbarrierWait:
+  case SyncKind::mbarrierPass:
     mbarrier(event, warp);
     break;
   case SyncKind::mbarrierLapped:

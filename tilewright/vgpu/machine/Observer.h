@@ -101,6 +101,7 @@ enum class SyncKind : uint8_t {
   mbarrierComplete, // object, count = bytes, phase, async: complete_tx by that operation
   mbarrierPhase,    // object, phase: that phase is over; reported after the event that ended it
   mbarrierWait,     // object, phase: lanes saw that this phase is over
+  mbarrierPass,     // object: lanes asked for the phase before phase 0, which counts as over
   /// async, group: an operation is issued; its accesses are reported later. For a
   /// cp.async.mbarrier.arrive, `operations` are the copies that it waits for; an earlier such
   /// arrival stands for the copies that it covers. For a tcgen05 operation, count is 1 if it comes
@@ -146,8 +147,7 @@ struct SyncEvent {
   uint64_t object = 0; // number of a barrier, flat address of an mbarrier
   uint64_t count = 0;
   uint64_t written = 0; // flat address to which tcgen05.alloc writes
-  /// Counted from the initialisation, not modulo 8. A try_wait for the phase that precedes phase 0
-  /// always succeeds and is not reported.
+  /// Counted from the initialisation, not modulo 8.
   uint64_t phase = 0;
   AsyncId async = 0;
   Proxy proxy = Proxy::generic;

@@ -33,6 +33,7 @@ const char *nameOf(SyncKind kind) {
                                           "mbarrierComplete",
                                           "mbarrierPhase",
                                           "mbarrierWait",
+                                          "mbarrierPass",
                                           "asyncIssue",
                                           "asyncCommit",
                                           "asyncWait",

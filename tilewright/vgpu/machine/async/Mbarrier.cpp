@@ -241,6 +241,7 @@ struct Seen {
   uint64_t object, phase;
   uint32_t mask;
 };
+constexpr uint64_t beforeFirst = ~uint64_t(0);
 } // namespace
 
 static After runWait(Warp &warp, const Op *op, const MbarrierForm &form, std::byte *registers,
@@ -270,9 +271,9 @@ static After runWait(Warp &warp, const Op *op, const MbarrierForm &form, std::by
     // With a parity, the lane waited for the previous phase. The first phase has no previous one: a
     // wait for it succeeds immediately, which producers use to acquire an empty buffer.
     const uint64_t behind = form.byParity ? 1 : (access.barrier.phase - wanted) & 7;
-    if (!access.record || access.phase() < behind)
+    if (!access.record)
       continue;
-    const uint64_t phase = access.phase() - behind;
+    const uint64_t phase = access.phase() < behind ? beforeFirst : access.phase() - behind;
     unsigned i = 0;
     while (i < seenCount && (seen[i].object != access.flat || seen[i].phase != phase))
       ++i;
@@ -281,14 +282,15 @@ static After runWait(Warp &warp, const Op *op, const MbarrierForm &form, std::by
     seen[i].mask |= 1u << lane;
   }
   for (unsigned i = 0; i < seenCount; ++i)
-    tell(warp, {.warp = warp,
-                .op = op,
-                .mask = seen[i].mask,
-                .kind = SyncKind::mbarrierWait,
-                .order = form.order,
-                .scope = form.scope,
-                .object = seen[i].object,
-                .phase = seen[i].phase});
+    tell(warp,
+         {.warp = warp,
+          .op = op,
+          .mask = seen[i].mask,
+          .kind = seen[i].phase == beforeFirst ? SyncKind::mbarrierPass : SyncKind::mbarrierWait,
+          .order = form.order,
+          .scope = form.scope,
+          .object = seen[i].object,
+          .phase = seen[i].phase});
   const uint32_t old = predicateOf(registers, form.result);
   setWord(registers, form.result, 0, (old & ~active) | over);
   return After::next;
