@@ -79,9 +79,9 @@ def emptied(name):
 # the last fence.mbarrier_init, a count of mbarrier.init, a wgmma.fence. 10 is a guess until a whole run has completed.
 # Of our own kernels, additions in a histogram that are split into a relaxed load and a relaxed store are left over, unless an
 # order interrupts a block right there.
-# Of Triton's kernels for sm_100a 26 are left over, 10 of them in attention_warp_specialized: most are barriers and waits for which no
-# rule shows whether they are harmful.
-EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "sm_100a": (600, 26), "cutlass": (200, 10), "compiled sm_90a": (600, 4), "compiled sm_80": (170, 0)}
+# Of Triton's kernels for sm_100a, a sample with every fourth mutant of each kernel left 3 over; the limit is 2 % of the harmful, because the
+# sample differs when other kernels come first.
+EXPECTED = {"sm_90a": (950, 0), "sm_80": (80, 0), "sm_100a": (600, 10), "cutlass": (200, 10), "compiled sm_90a": (600, 4), "compiled sm_80": (170, 0)}
 
 
 def record(chip, name, programs):
