@@ -139,31 +139,31 @@ private:
 
 class Engine final : public LibraryEngine {
 public:
-  Engine(const Functions &functions, cublasLtHandle_t handle, int version)
-      : functions(functions), handle(handle), number(version) {}
-  ~Engine() override { functions.Destroy(handle); }
+  Engine(std::shared_ptr<const Functions> functions, cublasLtHandle_t handle, int version)
+      : functions(std::move(functions)), handle(handle), number(version) {}
+  ~Engine() override { functions->Destroy(handle); }
 
   Library library() const override { return Library::cublasLt; }
   int version() const override { return number; }
   Result<std::unique_ptr<LibraryPlan>> plan(const ScaledProduct &product,
                                             size_t maxWorkspace) override {
-    auto made = std::make_unique<Plan>(functions, handle, product);
+    auto made = std::make_unique<Plan>(*functions, handle, product);
     TILEWRIGHT_TRY(made->prepare(maxWorkspace));
     return std::unique_ptr<LibraryPlan>(std::move(made));
   }
 
 private:
-  const Functions &functions;
+  const std::shared_ptr<const Functions> functions;
   const cublasLtHandle_t handle;
   const int number;
 };
 
 Result<std::unique_ptr<LibraryEngine>> connect(const LoadedLibrary &loaded) {
-  const auto &functions = *static_cast<const Functions *>(loaded.functions);
+  auto functions = std::static_pointer_cast<const Functions>(loaded.functions);
   cublasLtHandle_t handle = nullptr;
-  TILEWRIGHT_TRY_LT(functions, Create, &handle);
+  TILEWRIGHT_TRY_LT(*functions, Create, &handle);
   return std::unique_ptr<LibraryEngine>(
-      std::make_unique<Engine>(functions, handle, loaded.version));
+      std::make_unique<Engine>(std::move(functions), handle, loaded.version));
 }
 
 } // namespace
@@ -177,7 +177,7 @@ Result<LoadedLibrary> loadCublasLt(const std::string &file) {
       "cublasLtGetVersion"};
   void *addresses[std::size(names)];
   TILEWRIGHT_TRY(loadFunctions(file, names, addresses));
-  auto *functions = new Functions; // stays, as the library does
+  auto functions = std::make_shared<Functions>();
   void **next = addresses;
 #define TILEWRIGHT_TAKE(name, parameters, arguments)                                               \
   functions->name = reinterpret_cast<decltype(functions->name)>(*next++);

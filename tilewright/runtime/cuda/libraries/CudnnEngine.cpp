@@ -319,31 +319,31 @@ private:
 
 class Engine final : public LibraryEngine {
 public:
-  Engine(const Functions &functions, cudnnHandle_t handle, int version)
-      : functions(functions), handle(handle), number(version) {}
-  ~Engine() override { functions.Destroy(handle); }
+  Engine(std::shared_ptr<const Functions> functions, cudnnHandle_t handle, int version)
+      : functions(std::move(functions)), handle(handle), number(version) {}
+  ~Engine() override { functions->Destroy(handle); }
 
   Library library() const override { return Library::cudnn; }
   int version() const override { return number; }
   Result<std::unique_ptr<LibraryPlan>> plan(const ScaledProduct &product,
                                             size_t maxWorkspace) override {
-    auto made = std::make_unique<Plan>(functions, handle, product);
+    auto made = std::make_unique<Plan>(*functions, handle, product);
     TILEWRIGHT_TRY(made->prepare(maxWorkspace));
     return std::unique_ptr<LibraryPlan>(std::move(made));
   }
 
 private:
-  const Functions &functions;
+  const std::shared_ptr<const Functions> functions;
   const cudnnHandle_t handle;
   const int number;
 };
 
 Result<std::unique_ptr<LibraryEngine>> connect(const LoadedLibrary &loaded) {
-  const auto &functions = *static_cast<const Functions *>(loaded.functions);
+  auto functions = std::static_pointer_cast<const Functions>(loaded.functions);
   cudnnHandle_t handle = nullptr;
-  TILEWRIGHT_TRY(functions.check(functions.Create(&handle), "Create"));
+  TILEWRIGHT_TRY(functions->check(functions->Create(&handle), "Create"));
   return std::unique_ptr<LibraryEngine>(
-      std::make_unique<Engine>(functions, handle, loaded.version));
+      std::make_unique<Engine>(std::move(functions), handle, loaded.version));
 }
 
 } // namespace
@@ -357,7 +357,7 @@ Result<LoadedLibrary> loadCudnn(const std::string &file) {
       "cudnnGetVersion"};
   void *addresses[std::size(names)];
   TILEWRIGHT_TRY(loadFunctions(file, names, addresses));
-  auto *functions = new Functions; // stays, as the library does
+  auto functions = std::make_shared<Functions>();
   void **next = addresses;
 #define TILEWRIGHT_TAKE(name, parameters, arguments)                                               \
   functions->name = reinterpret_cast<decltype(functions->name)>(*next++);
@@ -371,7 +371,7 @@ Result<LoadedLibrary> loadCudnn(const std::string &file) {
 
 /// Has cuDNN check the graph of a product, which needs no GPU.
 Status checkCudnnGraph(const LoadedLibrary &loaded, const ScaledProduct &product) {
-  return Plan(*static_cast<const Functions *>(loaded.functions), nullptr, product)
+  return Plan(*std::static_pointer_cast<const Functions>(loaded.functions), nullptr, product)
       .makeGraph()
       .takeStatus();
 }

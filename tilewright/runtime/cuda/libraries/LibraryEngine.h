@@ -55,7 +55,7 @@ struct LoadedLibrary {
   int version = 0;
   /// Makes its engine for the current context.
   Result<std::unique_ptr<LibraryEngine>> (*connect)(const LoadedLibrary &) = nullptr;
-  const void *functions = nullptr; // of the library; never freed
+  std::shared_ptr<const void> functions; // of the library
 };
 
 /// Loads a library of this name or path, and looks up its functions. The message of a failure
