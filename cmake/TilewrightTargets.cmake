@@ -21,74 +21,16 @@ if(NOT TILEWRIGHT_TORCH_PYTHON)
   set(TILEWRIGHT_TORCH_PYTHON "${setup_python}" CACHE FILEPATH "python with torch and triton; empty: no tests of torch programs")
 endif()
 
-option(TILEWRIGHT_JOIN_SOURCES "compile the files of a library six at a time: cheaper for a whole build, dearer after a change" OFF)
-set(TILEWRIGHT_SEPARATE_LIBRARIES "" CACHE STRING "libraries whose files are compiled one by one nevertheless")
-
-# Compiles the sources of a library in groups: six files that share headers and templates take half of the time that they
-# take one by one. CMake's own UNITY_BUILD writes the path of the clone into its files, so that ccache would never find a
-# result of another clone. Generated sources, and sources with options or definitions of their own, stay alone, and so do
-# those with the property SKIP_UNITY_BUILD_INCLUSION, which define a name that another file of the library also defines
-# for itself.
-function(tilewright_join_sources name)
-  get_target_property(sources ${name} SOURCES)
-  set(result "")
-  set(group "")
-  foreach(source IN LISTS sources)
-    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set(isAlone FALSE)
-    foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS GENERATED OBJECT_DEPENDS SKIP_UNITY_BUILD_INCLUSION)
-      get_source_file_property(value ${source} ${property})
-      if(value)
-        set(isAlone TRUE)
-      endif()
-    endforeach()
-    if(isAlone OR NOT path MATCHES "^[^.].*\\.cpp$")
-      list(APPEND result ${source})
-      continue()
-    endif()
-    list(APPEND group ${path})
-    list(LENGTH group count)
-    if(count EQUAL 6)
-      tilewright_write_group(result ${name} ${group})
-      set(group "")
-    endif()
-  endforeach()
-  tilewright_write_group(result ${name} ${group})
-  set_target_properties(${name} PROPERTIES SOURCES "${result}")
-endfunction()
-
-# Writes a file that includes the others, if there are several, and appends what is to be compiled to a list. The file is
-# written only when it changes.
-function(tilewright_write_group list name)
-  list(LENGTH ARGN count)
-  if(count LESS 2)
-    list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE compiled)
-  else()
-    list(LENGTH ${list} number)
-    set(compiled ${CMAKE_CURRENT_BINARY_DIR}/joined/${name}${number}.cpp)
-    list(TRANSFORM ARGN REPLACE "(.+)" "#include \"\\1\"\n#undef DEBUG_TYPE\n" OUTPUT_VARIABLE lines)
-    list(JOIN lines "" content)
-    file(CONFIGURE OUTPUT ${compiled} CONTENT "${content}" @ONLY)
-  endif()
-  set(${list} ${${list}} ${compiled} PARENT_SCOPE)
-endfunction()
-
-# tilewright_library(NAME [NO_LLVM] [HOT] [SEPARATE] [PCH KIND] SOURCES … [DEPENDS …] [LINK …])
+# tilewright_library(NAME [NO_LLVM] [HOT] [PCH KIND] SOURCES … [DEPENDS …] [LINK …])
 #
 # NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
 #          twice: the include path is not set, and test/repository reads it.
 # HOT      optimised in every preset.
-# SEPARATE never compiled together (see above), because its files use names of several namespaces as their own.
 # PCH      the precompiled headers of the LLVM half; "ir" unless given.
 function(tilewright_library name)
-  cmake_parse_arguments(ARG "NO_LLVM;HOT;SEPARATE" "PCH" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NO_LLVM;HOT" "PCH" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES}) # only if a program needs it
   tilewright_link(${name} PUBLIC ${ARG_LINK})
-  if(TILEWRIGHT_JOIN_SOURCES AND NOT ARG_SEPARATE AND NOT name IN_LIST TILEWRIGHT_SEPARATE_LIBRARIES)
-    # After the folder has said which sources have options of their own.
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL tilewright_join_sources ${name})")
-  endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
