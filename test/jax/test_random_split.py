@@ -20,6 +20,7 @@ import dividing
 import jax
 import numpy as np
 import pytest
+import random_other_kinds
 import random_programs
 import random_sharded_rules
 from jax import export
@@ -29,6 +30,7 @@ SIZES = (8, 16, 4, 8, 2, 3, 1)  # most are divisible by the number of shards
 # For programs whose class does not allow for partial sums that are rounded to bf16 before they are added: two bf16
 # ulps, in f32 ulps.
 ROUNDED = {"small_types.mixed_precision_training_step": 2 * 2**16}
+RULES = random_sharded_rules.RULES + random_other_kinds.RULES
 NOBODY = artifacts.Case("", "", 1, b"", [], [])
 
 
@@ -47,7 +49,7 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
     programs, cases = {}, []
     for i in range(count):
         rng = random.Random(f"{seed}/{i}")
-        program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES, random_sharded_rules.RULES)
+        program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES, RULES)
         function = program.function()
         # The other values are used only inside the program, so that they may be sharded.
         kept = sorted(rng.sample(range(len(program.lines)), min(len(program.lines), rng.randint(1, 3))))

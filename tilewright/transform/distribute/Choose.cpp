@@ -50,6 +50,7 @@ public:
       nothing.loops.resize(nodeAt(node).rule.loops.size());
       now[at(node)] = &modes.makeOne(node, std::move(nothing));
     }
+    whole = now;
   }
 
   Choices run() {
@@ -510,7 +511,23 @@ private:
     bool changes = false;
     for (const MeshAxisRef &axis : axes)
       changes |= improve(node, axis) < 0;
+    if (axes.size() > 1)
+      changes |= replicate(node);
     return changes;
+  }
+
+  /// Takes all axes away from an op, if that is cheaper: where an operand is gathered for another
+  /// use, one axis less only costs another exchange.
+  bool replicate(int node) {
+    const Mode &before = *now[at(node)];
+    if (!nodeAt(node).isOp || nodeAt(node).isFixed || before.choice == whole[at(node)]->choice)
+      return false;
+    const double price = around(node);
+    set(node, *whole[at(node)]);
+    if (around(node) < price * (1 - 1e-9))
+      return true;
+    set(node, before);
+    return false;
   }
 
   /// Takes the cheapest mode of a node for an axis. Returns the change of the program's price.
@@ -630,11 +647,11 @@ private:
   const ShardingGraph &graph;
   Prices &prices;
   Modes modes;
-  std::vector<const Mode *> now;
-  std::vector<bool> isDirty;                      // of each node: a neighbour has changed
-  std::vector<int> types;                         // of each value
-  std::vector<Wants> wants;                       // of each value
-  std::vector<int> computed;                      // sharding of each value
+  std::vector<const Mode *> now, whole; // modes of all nodes: the plan, and without any axis
+  std::vector<bool> isDirty;            // of each node: a neighbour has changed
+  std::vector<int> types;               // of each value
+  std::vector<Wants> wants;             // of each value
+  std::vector<int> computed;            // sharding of each value
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
   std::vector<std::vector<double>> reaching;      // the price up to each option
   std::vector<std::vector<Offer>> offers;         // of each value

@@ -157,3 +157,25 @@ module @dead_composite attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+/// One use gathers a value along both axes, so the other, a roll, uses the gathered value, too: with
+/// one axis less it would only need another exchange.
+
+// CHECK-LABEL: module @gathered_for_another_use
+//       CHECK:   "stablehlo.all_gather"
+//   CHECK-NOT:   "stablehlo.all_gather"
+//   CHECK-NOT:   collective_permute
+//       CHECK:   return {{.*}} : tensor<14xf16>, tensor<4xf16>
+module @gathered_for_another_use attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%a: tensor<16xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>})
+      -> (tensor<14xf16>, tensor<16xf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}]>}) {
+    %0 = stablehlo.slice %a [2:16] : (tensor<16xf16>) -> tensor<14xf16>
+    %1 = stablehlo.slice %a [4:16] : (tensor<16xf16>) -> tensor<12xf16>
+    %2 = stablehlo.slice %a [0:4] : (tensor<16xf16>) -> tensor<4xf16>
+    %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<12xf16>, tensor<4xf16>) -> tensor<16xf16>
+    return %0, %3 : tensor<14xf16>, tensor<16xf16>
+  }
+}

@@ -51,10 +51,9 @@ public:
 
   std::vector<ReshardStep> run() {
     const std::vector<ReshardStep> direct = throughReplicated();
-    Price bound;
     for (const ReshardStep &step : direct)
       bound = bound + priceOf(step);
-    reach(-1, {ExchangeKind::slice, problem.from, {}, 0}, Price(), bound);
+    reach(-1, {ExchangeKind::slice, problem.from, {}, 0}, Price());
     size_t visited = 0;
     while (!queue.empty()) {
       const Entry entry = queue.top();
@@ -70,10 +69,10 @@ public:
       if (visited > 2 * limit)
         break;
       const Placement at = nodes[index].step.to;
-      const Price soFar = nodes[index].price;
+      soFar = nodes[index].price;
       forEachStep(at, [&](ReshardStep step) {
         const Price price = soFar + priceOf(step);
-        reach(entry.node, std::move(step), price, bound);
+        reach(entry.node, std::move(step), price);
       });
     }
     return direct;
@@ -94,10 +93,12 @@ private:
   };
   using Visit = llvm::function_ref<void(ReshardStep)>;
 
+  int64_t wireOf(double elements) const {
+    return std::llround(elements * static_cast<double>(unit));
+  }
   Price priceOf(const ReshardStep &step) const {
     const bool sends = step.kind != ExchangeKind::slice && step.kind != ExchangeKind::open;
-    return {std::llround(step.wireElements * static_cast<double>(unit)), sends,
-            1 + static_cast<int>(step.group.size())};
+    return {wireOf(step.wireElements), sends, 1 + static_cast<int>(step.group.size())};
   }
 
   static llvm::SmallString<32> keyOf(const Placement &placement) {
@@ -110,12 +111,19 @@ private:
     return key;
   }
 
-  void reach(int parent, ReshardStep step, const Price &price, const Price &bound) {
+  /// Whether a step that sends so many elements costs more than a path that is known.
+  bool isTooDear(double wireElements) const {
+    return soFar.wire + wireOf(wireElements) > bound.wire;
+  }
+
+  void reach(int parent, ReshardStep step, const Price &price) {
     // One more exchange may bring all that is missing, one more step of one factor the rest.
     const int64_t lacks = missing(step.to);
     Price estimate = price + Price{lacks, lacks > 0, step.to == problem.to ? 0 : 2};
     if (estimate > bound)
       return;
+    if (step.to == problem.to)
+      bound = std::min(bound, price);
     if (isGreedy)
       estimate.wire = misplacedIn(step.to);
     auto [found, isNew] = best.try_emplace(keyOf(step.to), price);
@@ -358,7 +366,10 @@ private:
       if (!canChange(at.dims, next.dims))
         continue;
       const auto others = static_cast<double>(countOf(group) - 1);
-      visit({ExchangeKind::allGather, next, group, static_cast<double>(elements) * others});
+      if (!isTooDear(static_cast<double>(elements) * others))
+        visit({ExchangeKind::allGather, next, group, static_cast<double>(elements) * others});
+      if (isTooDear(static_cast<double>(elements) * others / (others + 1)))
+        continue; // padding only adds to it
       forEachAppended(
           next.dims, group, [&](size_t d) { return leaving[d] == 0; },
           [&](const Lists &lists) {
@@ -404,9 +415,11 @@ private:
       Placement next = at;
       llvm::erase_if(next.unreduced, [&](uint8_t id) { return llvm::is_contained(group, id); });
       const auto members = static_cast<double>(countOf(group));
-      const double share = (members - 1) / members;
-      visit(
-          {ExchangeKind::allReduce, next, group, 2 * static_cast<double>(elementsOf(at)) * share});
+      const double share = (members - 1) / members,
+                   sent = static_cast<double>(elementsOf(at)) * share;
+      if (isTooDear(sent))
+        continue;
+      visit({ExchangeKind::allReduce, next, group, 2 * sent});
       forEachAppended(
           at.dims, group, [](size_t) { return true; },
           [&](const Lists &lists) {
@@ -424,6 +437,8 @@ private:
     Placement next{Lists(at.dims.size()), {}};
     llvm::SmallBitVector isUsed(static_cast<unsigned>(problem.sizes.size()));
     const auto elements = static_cast<double>(elementsOf(at));
+    if (isTooDear(elements))
+      return;
     // Fills dimension after dimension up to its product, then the unreduced factors in ascending
     // order.
     auto fill = [&](const auto &self, size_t dim, int64_t rest) -> void {
@@ -509,6 +524,7 @@ private:
 
   const ReshardProblem &problem;
   int64_t unit = 1;
+  Price bound, soFar; // of a path that is known, and of the path to the placement that is looked at
   bool isDirected = false, isGreedy = false;
   bool isEven = true;                          // neither sharding pads a dimension
   std::vector<std::pair<int, size_t>> targets; // of each factor: its dimension or -1, its place
