@@ -1,4 +1,4 @@
-// Forms: which way of doing a collective among GPUs is fastest: NCCL, or a kernel of our own.
+// Forms: whether NCCL or one of our own kernels executes a collective among GPUs fastest.
 #ifndef TILEWRIGHT_PREDICT_FORMS_H
 #define TILEWRIGHT_PREDICT_FORMS_H
 
@@ -22,20 +22,20 @@ struct FormPrice {
 /// "one-shot", …, or "nccl"
 std::string_view nameOf(const FormPrice &price);
 
-/// The prices of all forms that exist, cheapest first. `bytes` are those of the whole tensor, as in
-/// secondsOf(). Only inside one domain of the innermost level ranks access each other's memory;
-/// elsewhere NCCL is the only way. docs/design/symmetric-kernels.md describes the forms.
+/// The prices of all forms that exist, cheapest first. `bytes` is the size of the whole tensor, as
+/// in secondsOf(). Ranks can access each other's memory only inside one domain of the innermost
+/// level; elsewhere NCCL is the only form. docs/design/symmetric-kernels.md describes the forms.
 std::vector<FormPrice> pricesOf(const Cluster &cluster, CollectiveKind kind, double bytes,
                                 const GroupShape &shape, bool hasMulticast);
 
-/// Which collectives kernels of our own execute faster than NCCL among GPUs of one chip in one
-/// domain, by the tables. Sums keep the order of the group, so multicast is not considered.
-/// Thread-safe.
+/// Decides which collectives our own kernels execute faster than NCCL, among GPUs with the same
+/// chip in one domain, according to the tables. Sums keep the order of the group, so multicast is
+/// not considered. Thread-safe.
 class FormChoice {
 public:
   /// `chip` is a compute capability, "sm_90a". Without tables for the chip NCCL is always chosen.
   explicit FormChoice(std::string_view chip);
-  /// `operandBytes` are those of one rank.
+  /// `operandBytes` is the size of one rank's operand.
   bool prefersOwn(CollectiveKind kind, double operandBytes, int64_t ranks);
 
 private:

@@ -25,9 +25,9 @@ class Scatter {
 public:
   /// Adds a kernel's variance.
   void add(double variance);
-  /// The members that differ along `axes` meet; `sizes` are those of the mesh's axes, and `ranks`
-  /// the members of a group if there are no axes. Returns how much later than the mean the last
-  /// member comes.
+  /// The members that differ along `axes` synchronise. `sizes` are the sizes of the mesh's axes;
+  /// `ranks` is the size of a group if there are no axes. Returns how much later than the mean the
+  /// last member arrives.
   double meet(numerics::AxisSet axes, std::span<const int64_t> sizes, int64_t ranks);
   /// The expected delay of the last of all ranks.
   double last(std::span<const int64_t> sizes, int64_t ranks) const;

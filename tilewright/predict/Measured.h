@@ -24,18 +24,18 @@ struct CurvePoints {
   int64_t ranks;
   std::vector<std::pair<double, double>> points;
 };
-/// Reads data/collectives.inc and files of the same form, which are ours.
+/// Reads data/collectives.inc and files of the same form, which must be our own.
 std::vector<CurvePoints> parseCurves(std::string_view text);
 
 /// Times of collectives inside one NVLink (or xGMI) domain, by chip, kind, ranks and size.
 class CollectiveTimes {
 public:
   explicit CollectiveTimes(const std::vector<CurvePoints> &curves);
-  /// The table that is part of the program: half of the measured sizes.
+  /// The built-in table, which has half of the measured sizes.
   static const CollectiveTimes &measured();
 
-  /// Seconds; `bytes` are those of the whole tensor (Price.h). Between measured numbers of ranks
-  /// the result is interpolated. Empty if the chip or the kind was not measured.
+  /// The time in seconds; `bytes` is the size of the whole tensor (Price.h). Interpolates between
+  /// measured numbers of ranks. Empty if the chip or the kind was not measured.
   std::optional<double> seconds(std::string_view chip, CollectiveKind kind, int64_t ranks,
                                 double bytes) const;
   /// The largest number of ranks that was measured; 0 for an unknown chip.

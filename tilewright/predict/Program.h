@@ -1,4 +1,4 @@
-// Program: what ranks execute, as the simulator sees it: kernels with their times, exchanges,
+// Program: what ranks execute, as input of the simulator: kernels with their times, exchanges,
 // loops.
 #ifndef TILEWRIGHT_PREDICT_PROGRAM_H
 #define TILEWRIGHT_PREDICT_PROGRAM_H

@@ -1,8 +1,10 @@
-// The lists of a ragged_all_to_all as a program has them, for engines.
+// Converts the lists of a ragged_all_to_all from the form that programs have to the one that
+// engines take.
 //
 // The step of the plan has six operands: the rows, the initial value of the result, input offsets,
-// send sizes, output offsets and receive sizes. Output offsets are those in the receiver's result
-// on CPUs, and on GPUs those that this rank has received: in its own result.
+// send sizes, output offsets and receive sizes. On CPUs, output offsets are positions in the
+// receiver's result. On GPUs, they are positions in this rank's own result, which it has received
+// from the others.
 #ifndef TILEWRIGHT_RUNTIME_RAGGEDLISTS_H
 #define TILEWRIGHT_RUNTIME_RAGGEDLISTS_H
 

@@ -27,7 +27,8 @@ public:
 class StateMachine {
 public:
   struct Settings {
-    /// Of the job, ascending; a place is an index into this. Shared by simulated machines.
+    /// The processes of the job, in ascending order; a place is an index into this list. Simulated
+    /// machines share it.
     std::shared_ptr<const std::vector<int64_t>> processes;
     size_t self = 0;
     size_t dense = 64;          // up to so many processes, all are connected to each other

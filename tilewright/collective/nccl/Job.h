@@ -94,7 +94,8 @@ private:
   /// The members of a program that are in this job.
   std::vector<int64_t> membersLeft(const Program &program) const;
   Status announce(const Program &program, std::span<const DeviceClique> cliques);
-  /// Explains by the store which processes do not take part in a prepare().
+  /// Looks up in the store which processes do not take part in a prepare(), and adds them to the
+  /// message of `why`.
   Status explain(const Program &program, std::span<const DeviceClique> cliques, Status why);
 
   std::vector<std::unique_ptr<LocalRank>> ranks; // ascending

@@ -1,4 +1,5 @@
-// Order: in which order the steps of a block run, so that collectives run beside computation.
+// Order: chooses the order in which the steps of a block run, so that collectives overlap with
+// computation.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_ORDER_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_ORDER_H
 
@@ -31,7 +32,8 @@ struct OrderProblem {
   std::vector<int64_t> bytes;     // of each buffer
   std::vector<unsigned> returned; // buffers that stay live until the end of the block
   int64_t resident = 0;           // bytes that the program holds in any order
-  /// Time that the device loses if a collective runs beside other steps, ns: another thread wakes.
+  /// Nanoseconds that the device loses if a collective overlaps with other steps, because another
+  /// thread wakes up.
   double separation = 0;
 };
 
@@ -42,8 +44,8 @@ struct OrderCost {
   int64_t peak = 0;   // bytes of live buffers
 };
 
-/// Simulates an order: computation is sequential, and collectives of a lane run one after the
-/// other, beside the computation.
+/// Simulates an order: computation is sequential, and the collectives of a lane run one after the
+/// other, concurrently with the computation.
 OrderCost costOf(const OrderProblem &problem, const std::vector<unsigned> &order);
 
 /// The order among several candidates that takes the least time, and whose peak is at most

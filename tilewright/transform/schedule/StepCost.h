@@ -15,9 +15,9 @@ class StepCost {
 public:
   explicit StepCost(exec::TargetAttr target, std::optional<predict::Cluster> cluster = {});
 
-  /// Nanoseconds of a launch, library call, copy or control flow. A loop counts its iterations, or
-  /// a few if their number is unknown; of branches the longest counts. For the start of a
-  /// collective, the time of the collective.
+  /// The time of a launch, library call, copy or control flow in nanoseconds. A loop counts all its
+  /// iterations, or a few if their number is unknown; a branch counts as its longest arm. The start
+  /// of a collective counts as the whole collective.
   double of(mlir::Operation *op) const;
   /// See OrderProblem::separation.
   double separation() const { return wake; }

@@ -6,8 +6,8 @@
 
 namespace tilewright::schedule {
 
-/// Without the latency-hiding scheduler: the program order, with each start directly behind the
-/// last of its operands and each done directly before the first of its users.
+/// Without the latency-hiding scheduler: the program order, with each start directly after the last
+/// of its operands and each done directly before the first of its users.
 std::vector<unsigned> xlaOrder(const OrderProblem &problem);
 
 /// With it: list scheduling from the end of the program to its begin. Among the steps whose users

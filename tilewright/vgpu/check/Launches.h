@@ -81,8 +81,8 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   };
   mutable std::mutex mutex;
   std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
-  /// The knowledge of threads about other launches, through flags: of this launch when they have
-  /// ended (guarded by mutex), and of the launches before it when they begin.
+  /// Knowledge about other launches that threads got through flags: `known` of this launch's
+  /// threads when they end (guarded by mutex), `inherited` from earlier launches when they begin.
   Clock known, knownFenced;
   Clock inherited, inheritedFenced;
 };

@@ -14,7 +14,7 @@ public:
   LoopEmitter(KernelEmitter &kernel, const LoopGroup &group)
       : kernel(kernel), b(kernel.b), group(group) {}
 
-  /// Homes for stored roots; roots that are not listed get new homes.
+  /// Where stored roots are placed (KernelEmitter::Home); roots that are not listed get new memory.
   llvm::DenseMap<mlir::Value, KernelEmitter::Home> targets;
 
   /// The condition under which a store is in bounds along a dimension: index < size - offset.

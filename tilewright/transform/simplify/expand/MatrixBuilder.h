@@ -1,4 +1,4 @@
-// MatrixBuilder: what the algorithms of linear algebra have in common.
+// MatrixBuilder: operations that the linear algebra algorithms share.
 #ifndef TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_MATRIXBUILDER_H
 #define TILEWRIGHT_TRANSFORM_SIMPLIFY_EXPAND_MATRIXBUILDER_H
 
@@ -44,16 +44,16 @@ public:
   Value put(Value vector, Value j, Value value);
   Value diagonalOf(Value a);
   Value adjoint(Value a) { return conjugate(transpose(a, {0, 2, 1})); }
-  /// A value for each index of dimension `dim`, spread over matrices.
+  /// Broadcasts a value for each index of dimension `dim` to the shape of matrices.
   Value spread(Value vector, Shape shape, int64_t dim) {
     return broadcast(vector, shape, {0, dim});
   }
-  /// The rows of each matrix in the order that `order`, [batch, rows], gives.
+  /// Permutes the rows of each matrix as `order`, [batch, rows], says.
   Value rowsInOrder(Value a, Value order);
 
   // Masks.
   Value isIndex(Shape shape, int64_t dim, Direction direction, Value number);
-  /// Like isIndex(), with a number for each member of the batch.
+  /// Like isIndex(), with a different number for each member of the batch.
   Value isIndexOfEach(Shape shape, int64_t dim, Value each);
   Value isDiagonal(Shape shape);
   Value either(Value lhs, Value rhs) { return binary<stablehlo::OrOp>(lhs, rhs); }

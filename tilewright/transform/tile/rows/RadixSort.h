@@ -18,13 +18,13 @@ public:
     llvm::SmallVector<mlir::Type> elements;
   };
 
-  /// A plan for rows (of one element after them) in chunks of `chunk` elements, a power of two.
-  /// Returns nullopt if the comparator has no key, or if the sort would not be possible: `chunk` or
-  /// the shared memory are too small, or rows too long.
+  /// Plans a sort of rows in chunks of `chunk` elements, a power of two. Elements of a row must be
+  /// adjacent in memory. Returns nullopt if the comparator has no key, or if the sort is impossible
+  /// because `chunk` or the shared memory is too small or the rows are too long.
   static std::optional<RadixSort> plan(stablehlo::SortOp op, const Rows &rows, Operands operands,
                                        int64_t chunk, int64_t sharedBytes);
 
-  /// The bytes of global memory that the kernels move, about.
+  /// The approximate number of bytes that the kernels move in global memory.
   double bytes() const;
 
   /// Emits the kernels. Returns the first `kept` elements of the operands in `outputs`.
@@ -40,13 +40,13 @@ private:
   mlir::Value sumUp(llvm::StringRef name, mlir::Value counts, MakeLaunch launch);
   void pass(llvm::StringRef name, int64_t number, mlir::Value starts, mlir::Value &state,
             int64_t kept, llvm::ArrayRef<unsigned> outputs, MakeLaunch launch);
-  /// The operands' tiles at `at`, of which those without memory are indices. With `keyOnly`, those
-  /// that the key does not read are null, and not inputs of the kernel.
+  /// The operands' tiles at `at`; operands without memory are indices. With `keyOnly`, operands
+  /// that the key does not read are null and are not inputs of the kernel.
   llvm::SmallVector<mlir::Value> load(RowKernel &kernel, mlir::Value at, bool keyOnly);
   /// The kernel's inputs for load(), and what is passed for them.
   std::pair<llvm::SmallVector<RowTensor>, llvm::SmallVector<mlir::Value>> inputs(bool keyOnly);
   mlir::Value digits(RowKernel &kernel, mlir::ValueRange tiles, int64_t number);
-  /// How many elements have each digit, given where those with each digit begin.
+  /// The number of elements with each digit, given where the elements with each digit begin.
   mlir::Value countsOf(RowKernel &kernel, mlir::Value starts, mlir::Value count, int64_t bins);
 
   int64_t chunks() const { return (rows.length + chunk - 1) / chunk; }

@@ -21,10 +21,10 @@ public:
   int64_t bits() const;
   /// Whether the key depends on an operand.
   bool reads(unsigned operand);
-  /// Emits the bits of a key, as an unsigned number that has the order of the sort: smaller ones
-  /// come first, equal ones are equal for the comparator. `operands` has an element of each
-  /// operand, or any value for those that it does not read. A NaN has some place, if the comparator
-  /// does not order it.
+  /// Emits the bits of a key as an unsigned number whose order is that of the sort: smaller numbers
+  /// come first, and equal numbers are equal for the comparator. `operands` has an element of each
+  /// operand, or any value for operands that the key does not read. If the comparator does not
+  /// order NaNs, their position is arbitrary.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange operands);
 
 private:

@@ -1,4 +1,4 @@
-// Recording as an observation of launches.
+// Records launches, so that they can be repeated.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVERECORD_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVERECORD_H
 

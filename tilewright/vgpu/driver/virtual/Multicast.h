@@ -50,7 +50,8 @@ private:
   std::mutex mutex;
   uint64_t seen = ~uint64_t(0);             // the team's `changes` at the last update
   std::vector<std::vector<Member>> members; // by position in the team
-  /// Memory that this process bound, which must stay until it is unbound, by index of the binding.
+  /// The memory that this process has bound, by index of the binding; it must exist until it is
+  /// unbound.
   std::map<uint32_t, std::shared_ptr<PhysicalMemory>> bound;
   /// Memory of other processes that is mapped here, by the inode of its file.
   std::map<uint64_t, std::shared_ptr<void>> opened;

@@ -1,5 +1,5 @@
-// Ops that depend on the order of elements or of points: buckets, elements at computed places of a
-// tile, and what is carried from point to point.
+// Ops that depend on the order of elements or of points: buckets, elements at computed positions of
+// a tile, and values that are carried from point to point.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_ORDER_ORDER_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_ORDER_ORDER_H
 
@@ -13,8 +13,8 @@ class OrderLowering : public OpGroup {
 public:
   explicit OrderLowering(KernelLowering &all) : OpGroup(all) {}
 
-  /// The number of this point among those that have begun (i32): an atomic count. Numbers are given
-  /// in the order of beginning, so all smaller ones belong to points that run or have ended.
+  /// The number of this point among those that have started (i32), from an atomic counter. All
+  /// smaller numbers belong to points that are running or have ended.
   Value ticket(tile::CarryOp op);
   void carry(tile::CarryOp op);
   void bucket(tile::BucketOp op);
