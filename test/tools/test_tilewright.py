@@ -138,6 +138,25 @@ def test_print_shows_the_program(add):
     assert '"stablehlo.add"' in tilewright("print", add, "--generic").stdout
 
 
+def test_explain_kernels_names_the_libraries_that_may_compute_a_product(tmp_path):
+    program = tmp_path / "scaled.mlir"
+    for columns, expected in (
+        (64, ["cuBLASLt from version 12.8.0 on", "cuDNN from version 9.13.0 on"]),
+        (65, ["cuBLASLt is refused: it needs rows of the result of a multiple of 16 bytes, got 130", "cuDNN is refused: it needs rows"]),
+    ):
+        types = f"(tensor<64x256xf4E2M1FN>, tensor<{columns}x256xf4E2M1FN>, tensor<64x16xf8E4M3FN>, tensor<{columns}x16xf8E4M3FN>, tensor<f32>) -> tensor<64x{columns}xbf16>"
+        program.write_text(
+            f"""func.func public @main(%x: tensor<64x256xf4E2M1FN>, %y: tensor<{columns}x256xf4E2M1FN>, %sx: tensor<64x16xf8E4M3FN>, %sy: tensor<{columns}x16xf8E4M3FN>, %g: tensor<f32>) -> tensor<64x{columns}xbf16> {{
+  %0 = stablehlo.custom_call @__op$block_scaled_dot(%x, %y, %sx, %sy, %g) : {types}
+  return %0 : tensor<64x{columns}xbf16>
+}}
+"""
+        )
+        text = tilewright("explain", "kernels", str(program), "--target=sm_100a").stdout
+        assert f"is the product f4E2M1FN x f4E2M1FN scaled by f8E4M3FN for 16, 1 x 64 x {columns} x 256 -> bf16, with a factor" in text, text
+        assert all(line in text for line in expected), text
+
+
 def test_explain_prints_the_page_of_an_error():
     page = tilewright("explain", "E2010").stdout
     assert page.startswith("E2010: fusion left an operation that the next phase cannot compile\n=====")

@@ -1,6 +1,7 @@
 """Block-scaled products whose kernels a library may replace, for test_gpu_libraries.py: a script that checks the pairs of formats that its arguments number,
 a single product, or odd ones."""
 
+import concurrent.futures
 import sys
 
 import block_scaled_cases as cases
@@ -29,9 +30,10 @@ def check(pair, shape, result=jnp.float32, factor=None):
     given = [*map(jnp.asarray, arrays), *([jnp.float32(factor)] if factor else [])]
     scale = factor or 1
     bound = (lhs.shape[-1] + 2) * 2.0**-24 * magnitude * abs(scale) + np.abs(exact * scale) * float(ml_dtypes.finfo(result).eps) + float(ml_dtypes.finfo(result).tiny)
-    for _ in range(2):
-        error = np.abs(np.asarray(compiled(*given), np.float64) - exact * scale)
-        assert (error <= bound).all(), f"{pair} {shape}: off by {np.max(error / bound):.2f} of the bound"
+    first = np.asarray(compiled(*given))
+    error = np.abs(first.astype(np.float64) - exact * scale)
+    assert (error <= bound).all(), f"{pair} {shape}: off by {np.max(error / bound):.2f} of the bound"
+    np.testing.assert_array_equal(first, compiled(*given))
 
 
 def check_loop(pair):
@@ -56,6 +58,48 @@ def check_odd():
     check(cases.PAIRS[5], (1, 130, 16, 2))
 
 
+def check_programs():
+    """NaNs and infinities, a factor that changes, threads, two devices in another order, a loop that the host cannot count, a branch."""
+    scaled = lambda *a: jax.nn.scaled_matmul(*a, preferred_element_type=jnp.float32)
+    arrays = cases.operands(cases.PAIRS[0], (1, 64, 64, 4))
+    lhs, rhs, lhs_scales, rhs_scales = arrays
+    poisoned = lhs_scales.copy()
+    poisoned[0, 7, 1] = np.nan
+    wide = cases.operands(cases.PAIRS[2], (1, 64, 64, 4))
+    wide[0][0, 3, 5] = np.inf
+    for _ in range(2):
+        is_nan = np.isnan(cases.multiply(lhs, rhs, poisoned, rhs_scales))
+        assert is_nan[0, 7].all() and is_nan.sum() == 64
+        is_finite = np.isfinite(cases.multiply(*wide))
+        assert not is_finite[0, 3].any() and is_finite.sum() == 63 * 64
+    product, magnitude = cases.exact(*arrays)
+    given = [jnp.asarray(array) for array in arrays]
+    times = jax.jit(lambda factor, *a: scaled(*a) * factor)
+
+    def check_factor(factor):
+        error = np.abs(np.asarray(times(jnp.float32(factor), *given), np.float64) - product * factor)
+        assert (error <= 132 * 2.0**-24 * magnitude * abs(factor) + np.abs(product * factor) * 2.0**-23).all()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        list(threads.map(check_factor, [1.0, -2.0, 0.0, 3.5] * 3))
+    assert np.isnan(np.asarray(times(jnp.float32(np.nan), *given))).all()
+
+    arrays = cases.operands(cases.PAIRS[5], (4, 32, 64, 8))
+    product, magnitude = cases.exact(*arrays)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[::-1]), ("x",))
+    sharded = [jax.device_put(jnp.asarray(array), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))) for array in arrays]
+    for _ in range(2):
+        assert (np.abs(np.asarray(jax.jit(scaled)(*sharded), np.float64) - product) <= 258 * 2.0**-24 * magnitude).all()
+
+    once = np.asarray(jax.jit(scaled)(*given))
+    zeros = jnp.zeros((1, 64, 64), jnp.float32)
+    loop = jax.jit(lambda count, *a: jax.lax.while_loop(lambda state: state[0] < count, lambda state: (state[0] + 1, state[1] + scaled(*a)), (0, zeros))[1])
+    np.testing.assert_array_equal(loop(3, *given), (once + once) + once)
+    branch = jax.jit(lambda which, *a: jax.lax.cond(which, lambda: scaled(*a), lambda: zeros))
+    np.testing.assert_array_equal(branch(True, *given), once)
+    np.testing.assert_array_equal(branch(False, *given), zeros)
+
+
 if __name__ == "__main__":
     from tilewright import jax_plugin
 
@@ -63,6 +107,8 @@ if __name__ == "__main__":
     for argument in sys.argv[1:]:
         if argument == "odd":
             check_odd()
+        elif argument == "programs":
+            check_programs()
         elif argument == "single":
             check(cases.PAIRS[5], (2, 48, 80, 8), factor=0.5)
         else:

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-NVFP4, MXFP8, MXFP8_MIXED, MXFP4 = 5, 0, 1, 3  # of block_scaled_cases.PAIRS
+NVFP4, MXFP8_MIXED, MXFP4 = 5, 1, 3  # of block_scaled_cases.PAIRS
 CUBLASLT, CUDNN = {}, {"TILEWRIGHT_CUBLASLT_LIBRARY": "/nowhere/libcublasLt.so.13"}
 
 
@@ -38,12 +38,19 @@ def expect_right(done):
 @pytest.mark.parametrize("library, environment", [("cublasLt", CUBLASLT), ("cudnn", CUDNN)], ids=["cublasLt", "cudnn"])
 def test_a_library_computes_the_products(library, environment, tmp_path):
     """Formats of both modes of scales, a batch, a factor, three types of results, in a loop; each product twice: the first run is compared, the second is not."""
-    done, products = run(tmp_path, [MXFP8, MXFP8_MIXED, NVFP4], **environment)
+    done, products = run(tmp_path, [MXFP8_MIXED, NVFP4], **environment)
     expect_right(done)
     assert {call["library"] for call in products} == {library}
     assert {call["scales"] for call in products} == {"f8E8M0FNU", "f8E4M3FN"}
     assert {call["type"] for call in products} == {"f32", "bf16", "f16"}
     assert {call["hasFactor"] for call in products} == {0, 1}
+
+
+@pytest.mark.parametrize("use", ["on", "check"])
+def test_programs_around_products(use, tmp_path):
+    done, products = run(tmp_path, ["programs"], use=use, TILEWRIGHT_VGPU_DEVICES="2")
+    expect_right(done)
+    assert len(products) > 20 and done.stderr == ""
 
 
 def test_no_library_is_loaded_by_default(tmp_path):

@@ -1,5 +1,7 @@
 #include "tools/tilewright/pictures/KernelRows.h"
 
+#include "tilewright/runtime/cuda/FindDriver.h"
+#include "tilewright/runtime/cuda/libraries/Gates.h"
 #include "tilewright/support/Concat.h"
 #include "tools/tilewright/CompileFile.h"
 
@@ -46,6 +48,33 @@ std::vector<KernelRow> kernelRows(const artifact::Executable &executable,
 static std::string padded(std::string text, size_t width) {
   text.resize(std::max(text.size(), width), ' ');
   return text;
+}
+
+/// Which engines may compute the products of kernels on GPUs: a line for each library, with the
+/// first version that may, or why none may.
+static std::string libraryLines(const artifact::Executable &executable,
+                                const std::vector<KernelRow> &rows) {
+  namespace libraries = runtime::cuda::libraries;
+  const std::optional<runtime::cuda::ChipName> chip =
+      runtime::cuda::parseChip(executable.target.cpu);
+  if (!chip)
+    return "";
+  std::string out;
+  for (const artifact::ScaledProduct &product : artifact::scaledProductsOf(executable)) {
+    out += concat("\n", rows[product.kernel].name, " is the product ", product.text(),
+                  "\n  its kernel computes it; with TILEWRIGHT_GPU_LIBRARIES=on the first of these "
+                  "that is installed and accepts it\n");
+    for (libraries::Library library : libraries::allLibraries) {
+      const int first = libraries::firstVersionFor(library, chip->capability, product);
+      out += concat("    ", libraries::nameOf(library), " ",
+                    first ? concat("from version ", libraries::versionText(first), " on")
+                          : concat("is refused: it ",
+                                   libraries::whyNot(library, libraries::newestVersion(library),
+                                                     chip->capability, product)),
+                    "\n");
+    }
+  }
+  return out;
 }
 
 std::string kernelTable(const artifact::Executable &executable,
@@ -97,7 +126,7 @@ std::string kernelTable(const artifact::Executable &executable,
       out += concat("  ", text, "\n");
     }
   }
-  return out;
+  return out + libraryLines(executable, rows);
 }
 
 std::string kernelResources(const std::vector<KernelRow> &rows) {

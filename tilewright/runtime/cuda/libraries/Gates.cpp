@@ -91,6 +91,7 @@ std::string versionText(int version) {
 }
 
 int oldestVersion(Library library) { return find(versionRows, library)->since; }
+int newestVersion(Library library) { return find(versionRows, library)->until - 1; }
 
 /// Reasons that no version changes: how the program laid out the product.
 static std::string whyNotThisShape(Library library, const ScaledProduct &product) {
@@ -126,7 +127,7 @@ std::string whyNot(Library library, int version, int capability, const ScaledPro
   if (version < versions.since)
     return tooOld(versions.since, "block-scaled products");
   if (version >= versions.until)
-    return concat("is known up to ", versionText(versions.until - 1), ", got ",
+    return concat("is known up to ", versionText(newestVersion(library)), ", got ",
                   versionText(version));
   const ChipRow *chip =
       find(chipRows, library, [&](const ChipRow &row) { return row.capability == capability; });

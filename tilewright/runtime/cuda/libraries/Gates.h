@@ -18,8 +18,9 @@ inline constexpr std::array allLibraries = {Library::cublasLt, Library::cudnn};
 std::string_view nameOf(Library library);
 /// "9.13.0" for 91300
 std::string versionText(int version);
-/// The oldest version that has block-scaled products.
+/// The oldest version that has block-scaled products, and the newest that is known.
 int oldestVersion(Library library);
+int newestVersion(Library library);
 
 /// The reason why the library in this version must not compute the product on a GPU of this compute
 /// capability (100 for sm_100); empty if it may.

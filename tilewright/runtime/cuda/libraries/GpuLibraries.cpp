@@ -92,7 +92,7 @@ Choice GpuLibraries::choose(const std::shared_ptr<CudaDevice> &device,
     // Whatever version there is, some products are not for it: nothing is loaded for them.
     if (firstVersionFor(library, device->capability(), product) == 0) {
       refuse(nameOf(library),
-             whyNot(library, oldestVersion(library), device->capability(), product));
+             whyNot(library, newestVersion(library), device->capability(), product));
       continue;
     }
     const ContextScope scope(*device);

@@ -185,8 +185,10 @@ Status LibraryProduct::compare(CudaRun &run, CUdeviceptr theirs,
     std::memcpy(&data.factor, host + parts.back().at, sizeof(float));
   const std::string difference = differenceOf(product, data);
   isTrusted = difference.empty();
+  // All runs have the library's result, so that equal runs have equal bits.
   if (isTrusted)
-    return Status();
+    return TILEWRIGHT_CUDA(run.gpu, cuMemcpyAsync, from.result, theirs,
+                           bytesOf(product.resultBytes()), stream);
   if (use == Use::check) {
     run.blamesLibrary = true;
     return Status(Error::cudaKernelFailed,
