@@ -1,5 +1,6 @@
 #include "tilewright/interpret/Evaluator.h"
 
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/interpret/kernels/testing/Tensors.h"
@@ -17,7 +18,8 @@ namespace {
 class Evaluator : public testing::Test {
 protected:
   Evaluator() {
-    context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, sdy::SdyDialect>();
+    context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect, sdy::SdyDialect,
+                        exec::ExecDialect>();
   }
 
   mlir::ModuleOp parse(llvm::StringRef text) {
@@ -552,4 +554,48 @@ TEST_F(Evaluator, AsyncOpsGiveTheirResultsWhenDone) {
     })",
                  {tensorOf(f32, {2}, {1, 2})}),
             "[1, 2]");
+}
+
+// x has 0.5 and 1 in turn, y 1 and 2, so 16 elements have the sum 8 * (0.5 + 2) = 20. All scales
+// are 1, but that of row 33 of x in block 1 is 2: byte 16 + 4 + 1 of its group.
+TEST_F(Evaluator, OrderedScalesBelongToRowsAndBlocks) {
+  EXPECT_EQ(show(R"(
+    func.func @main() -> tensor<3x1xf32> {
+      %x = stablehlo.constant dense<0x21> : tensor<34x16xui8>
+      %y = stablehlo.constant dense<0x42> : tensor<1x16xui8>
+      %ones = stablehlo.constant dense<0x38> : tensor<1x1x16x128xui8>
+      %two = stablehlo.constant dense<0x40> : tensor<1x1x1x1xui8>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %at = stablehlo.constant dense<21> : tensor<i32>
+      %s = stablehlo.dynamic_update_slice %ones, %two, %zero, %zero, %zero, %at
+        : (tensor<1x1x16x128xui8>, tensor<1x1x1x1xui8>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>)
+          -> tensor<1x1x16x128xui8>
+      %0 = exec.scaled_matmul %x, %y scales %s, %ones as f4E2M1FN, f4E2M1FN by f8E4M3FN block 16
+        : tensor<34x16xui8>, tensor<1x16xui8>, tensor<1x1x16x128xui8>, tensor<1x1x16x128xui8>
+          -> tensor<34x1xf32>
+      %1 = stablehlo.slice %0 [1:34:16, 0:1] : (tensor<34x1xf32>) -> tensor<3x1xf32>
+      return %1 : tensor<3x1xf32>
+    })"),
+            "[[40], [40], [60]]");
+}
+
+// The padding of rows and blocks may hold anything: here scales of NaN (e8m0, 0xFF) beside the only
+// block of the only row.
+TEST_F(Evaluator, PaddingOfOrderedScalesIsNotRead) {
+  EXPECT_EQ(show(R"(
+    func.func @main() -> tensor<2x1x1xbf16> {
+      %x = stablehlo.constant dense<2.0> : tensor<2x1x32xf8E4M3FN>
+      %y = stablehlo.constant dense<0.5> : tensor<2x1x32xf8E5M2>
+      %nans = stablehlo.constant dense<0xFF> : tensor<2x1x4x128xui8>
+      %four = stablehlo.constant dense<0x81> : tensor<2x1x1x1xui8>
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %s = stablehlo.dynamic_update_slice %nans, %four, %zero, %zero, %zero, %zero
+        : (tensor<2x1x4x128xui8>, tensor<2x1x1x1xui8>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>)
+          -> tensor<2x1x4x128xui8>
+      %0 = exec.scaled_matmul %x, %y scales %s, %s as f8E4M3FN, f8E5M2 by f8E8M0FNU block 32
+        : tensor<2x1x32xf8E4M3FN>, tensor<2x1x32xf8E5M2>, tensor<2x1x4x128xui8>, tensor<2x1x4x128xui8>
+          -> tensor<2x1x1xbf16>
+      return %0 : tensor<2x1x1xbf16>
+    })"),
+            "[[[512]], [[512]]]");
 }

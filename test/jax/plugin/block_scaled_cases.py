@@ -94,6 +94,23 @@ def check_nan_scales(pair):
     assert is_nan[0, 7].all() and is_nan.sum() == is_nan.shape[-1]
 
 
+def check_poisoned_neighbours(pair):
+    """Operands that are parts of larger arrays, whose other elements and scales are NaN (the largest number if the type has none)."""
+    batch, depth = 2, 3
+    parts = operands(pair, (batch, 37, 21, depth), seed=3)
+    poison = lambda dtype: np.float32(6 if dtype == E2M1 else np.nan).astype(dtype)
+
+    def larger(part):
+        whole = np.full([size + 5 if i < 2 else size + 32 for i, size in enumerate(part.shape)], poison(part.dtype), part.dtype)
+        whole[:batch, : part.shape[1], : part.shape[2]] = part
+        return whole
+
+    cut = jax.jit(lambda *wholes: jax.nn.scaled_matmul(*(whole[:batch, : part.shape[1], : part.shape[2]] for whole, part in zip(wholes, parts))))
+    product, magnitude = exact(*parts)
+    error = np.abs(np.asarray(cut(*map(larger, parts)), np.float64) - product)
+    assert (error <= (32 * depth + 1) * 2.0**-24 * magnitude).all(), f"{pair}: NaN or off by {np.max(error)}"
+
+
 def check_programs():
     """Products inside of programs: as an epilogue's operand, in a loop, of one array with itself, of constants, contracting the first dimension."""
     lhs, rhs, lhs_scales, rhs_scales = operands(PAIRS[5], (1, 130, 64, 2), seed=1)
@@ -137,6 +154,7 @@ def main(part, parts):
         native += bool(dump) and is_native(dump)
     for pair in PAIRS[part::parts]:
         check_nan_scales(pair)
+        check_poisoned_neighbours(pair)
     print(len(cases), "products are right on", jax.devices()[0])
     if dump:
         print(native, "of them by a matrix unit that reads scales")

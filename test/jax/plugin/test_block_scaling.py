@@ -28,6 +28,11 @@ def test_a_scale_of_nan_makes_its_row_nan(pair):
     cases.check_nan_scales(pair)
 
 
+@pytest.mark.parametrize("pair", cases.PAIRS[::4], ids=str)
+def test_a_product_reads_nothing_beside_its_operands(pair):
+    cases.check_poisoned_neighbours(pair)
+
+
 @pytest.mark.parametrize("result", [jnp.bfloat16, jnp.float16])
 def test_a_narrow_result_is_the_sum_rounded_once(result):
     lhs, rhs, lhs_scales, rhs_scales = cases.operands(cases.PAIRS[5], (2, 17, 33, 2))

@@ -77,6 +77,63 @@ static Status evaluateScaledDot(exec::ScaledDotOp op, OpCall &call) {
   return call.give(dotGeneral(lhs, rhs, dimensions, call.resultElementType(), call.context()));
 }
 
+/// The elements of a side, which may be packed into bytes.
+static Result<Tensor> unpackedElements(const Tensor &side, ElementType element, OpCall &call) {
+  if (side.type() == element)
+    return side;
+  const std::span<const int64_t> dims = side.shape().dims();
+  Dims parts(dims.begin(), dims.end()), whole = parts;
+  parts.push_back(8 / numerics::bitWidth(element));
+  whole.back() *= parts.back();
+  if (parts.back() == 1)
+    parts.pop_back();
+  TILEWRIGHT_ASSIGN(Shape partsShape, Shape::create(parts));
+  TILEWRIGHT_ASSIGN(Tensor elements,
+                    bitcastConvert(side, element, std::move(partsShape), call.context()));
+  TILEWRIGHT_ASSIGN(Shape wholeShape, Shape::create(whole));
+  return reshape(elements, std::move(wholeShape));
+}
+
+/// The ordered scales of exec.scaled_matmul as [batch…, rows, blocks], without their padding.
+static Result<Tensor> rowsOfScales(const Tensor &ordered, ElementType element, const Shape &side,
+                                   int64_t block, OpCall &call) {
+  const std::span<const int64_t> sizes = ordered.shape().dims();
+  TILEWRIGHT_ASSIGN(Tensor scales,
+                    bitcastConvert(ordered, element, ordered.shape(), call.context()));
+  // Row 128 i + 32 j + r, block 4 c + s: byte 16 r + 4 j + s of group (i, c).
+  TILEWRIGHT_ASSIGN(Shape split, Shape::create({sizes[0], sizes[1], sizes[2] / 4, 32, 4, 4}));
+  TILEWRIGHT_ASSIGN(scales, reshape(scales, std::move(split)));
+  const Dims permutation{0, 1, 4, 3, 2, 5};
+  TILEWRIGHT_ASSIGN(scales, transpose(scales, permutation, call.context()));
+  TILEWRIGHT_ASSIGN(Shape padded, Shape::create({sizes[0], sizes[1] * 128, sizes[2]}));
+  TILEWRIGHT_ASSIGN(scales, reshape(scales, std::move(padded)));
+  Dims result(side.dims().begin(), side.dims().end());
+  result.back() = (result.back() + block - 1) / block;
+  const Dims zeros(3, 0), ones(3, 1), limit{sizes[0], result[result.size() - 2], result.back()};
+  TILEWRIGHT_ASSIGN(scales, slice(scales, zeros, limit, ones, call.context()));
+  TILEWRIGHT_ASSIGN(Shape resultShape, Shape::create(result));
+  return reshape(scales, std::move(resultShape));
+}
+
+/// Exact products and sums, rounded once, as of exec.scaled_dot.
+static Status evaluateScaledMatmul(exec::ScaledMatmulOp op, OpCall &call) {
+  const auto block = static_cast<int64_t>(op.getBlock());
+  auto factors = [&](size_t side, mlir::Type type) -> Result<Tensor> {
+    // Both types are floats that the op's verifier knows.
+    const ElementType element = *elementTypeOf(type), scale = *elementTypeOf(op.getScaleType());
+    TILEWRIGHT_ASSIGN(Tensor elements, unpackedElements(call.tensor(side), element, call));
+    TILEWRIGHT_ASSIGN(Tensor scales,
+                      rowsOfScales(call.tensor(side + 2), scale, elements.shape(), block, call));
+    return scaledElements(elements, &scales, elements.shape().rank() - 1, block, call);
+  };
+  TILEWRIGHT_ASSIGN(Tensor lhs, factors(0, op.getLhsType()));
+  TILEWRIGHT_ASSIGN(Tensor rhs, factors(1, op.getRhsType()));
+  const int64_t last = lhs.shape().rank() - 1;
+  const Dims batch = last == 2 ? Dims{0} : Dims();
+  const DotDimensions dimensions{batch, batch, {last}, {last}};
+  return call.give(dotGeneral(lhs, rhs, dimensions, call.resultElementType(), call.context()));
+}
+
 static Status evaluateDot(stablehlo::DotOp op, OpCall &call) {
   return call.give(dot(call.tensor(0), call.tensor(1), call.resultElementType(), call.context()));
 }
@@ -187,6 +244,7 @@ void addLinearAlgebraHandlers(HandlerTable &table) {
   addArithmetic<stablehlo::DotGeneralOp, evaluateDotGeneral>(table);
   addArithmetic<stablehlo::DotOp, evaluateDot>(table);
   addArithmetic<exec::ScaledDotOp, evaluateScaledDot>(table);
+  addArithmetic<exec::ScaledMatmulOp, evaluateScaledMatmul>(table);
   addArithmetic<stablehlo::ConvolutionOp, evaluateConvolution>(table);
   addArithmetic<stablehlo::DynamicConvOp, evaluateDynamicConv>(table);
   addArithmetic<stablehlo::EinsumOp, evaluateEinsum>(table);
