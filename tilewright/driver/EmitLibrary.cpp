@@ -89,6 +89,14 @@ static artifact::LibraryCall toCall(exec::DotGeneralOp op) {
       .precision = op.getPrecision(),
       .productType = toElementType(op.getProductType())};
 }
+static artifact::LibraryCall toCall(exec::AttentionOp op) {
+  artifact::AttentionCall call{.sizes = toList(op.getSizes()),
+                               .dims = toList(op.getDims()),
+                               .weightType = toElementType(op.getWeightType())};
+  if (std::optional<uint64_t> bits = op.getMaskedScore())
+    call.maskedScore.push_back(static_cast<int64_t>(*bits));
+  return call;
+}
 static artifact::LibraryCall toCall(exec::ArgMaxOp op) {
   return artifact::ArgMaxCall{.dimension = static_cast<int64_t>(op.getDimension())};
 }

@@ -1,6 +1,7 @@
 #include "tilewright/dialect/exec/LibraryOps.h"
 
 #include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/dialect/exec/SoftmaxOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -22,6 +23,10 @@ void ExecDialect::addLibraryOps() {
   addOperations<
 #define GET_OP_LIST
 #include "tilewright/dialect/exec/ScaledOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "tilewright/dialect/exec/SoftmaxOps.cpp.inc"
       >();
 }
 

@@ -177,6 +177,20 @@ def Exec_DotGeneralOp : Exec_LibraryOp<"dot_general"> {
   }];
 }
 
+def Exec_AttentionOp : Exec_LibraryOp<"attention"> {
+  let summary = "As exec.softmax_dot; the body is a function on blocks of scores.";
+  let description = [{
+    `dims` has the lists of all operands and of the result, one after the other. The first body updates the softmax of a block
+    (emit/AttentionEmitter.h); if there is a `masked_score`, the bits of an f32, the second one tells whether a block is masked.
+  }];
+  let arguments = (ins Variadic<Exec_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$dims,
+                       TypeAttr:$weight_type, OptionalAttr<I64Attr>:$masked_score, Exec_Bodies:$bodies);
+  let results = (outs Exec_Tensor:$result);
+  let extraClassDeclaration = [{
+    size_t getBodyCount() { return getMaskedScore() ? 2 : 1; }
+  }];
+}
+
 //===- Reductions ---------------------------------------------------------===//
 
 def Exec_ArgMaxOp : Exec_LibraryOp<"argmax"> {

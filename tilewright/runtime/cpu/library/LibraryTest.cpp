@@ -65,4 +65,68 @@ TEST(Library, AnUpdateInPlaceWritesOnlyTheUpdate) {
   EXPECT_THAT(call.operands[0].reals(), ElementsAre(1, 2, 8, 9));
 }
 
+// In place of generated code: all weights are 1.
+void averageOfBlock(void *const *, int64_t rowBegin, int64_t rowEnd, int64_t columnBegin,
+                    int64_t columnEnd, float *, int64_t, void *weights, int64_t stride,
+                    float *maximum, float *sum, float *factor) {
+  for (int64_t row = 0; row < rowEnd - rowBegin; ++row) {
+    std::fill_n(static_cast<float *>(weights) + row * stride, columnEnd - columnBegin, 1.0f);
+    maximum[row] = 0;
+    factor[row] = 1;
+    sum[row] += static_cast<float>(columnEnd - columnBegin);
+  }
+}
+
+/// Two heads, two queries, three keys, depth and width of 1: the mean of all values of a head.
+TestCall averages(AttentionCall fields) {
+  const std::vector<double> zeros(6);
+  TestCall call(std::move(fields), {reinterpret_cast<Body>(averageOfBlock)});
+  call.operand(bufferOf(ElementType::f32, {2, 2, 1}, zeros))
+      .operand(bufferOf(ElementType::f32, {2, 3, 1}, zeros))
+      .operand(bufferOf(ElementType::f32, {2, 3, 1}, {1, 2, 6, 10, 20, 60}))
+      .result({ElementType::f32, {2, 2, 1}});
+  return call;
+}
+
+const AttentionCall attention{.sizes = {2, 2, 3, 1, 1},
+                              .dims = {0, 1, 3, 0, 2, 3, 0, 2, 4, 0, 1, 4},
+                              .weightType = ElementType::f32};
+
+TEST(Library, AttentionTakesTheWeightsOfGeneratedCode) {
+  TestCall call = averages(attention);
+  ASSERT_TRUE(call.run().isOk());
+  EXPECT_THAT(call.results[0].reals(), ElementsAre(3, 3, 30, 30));
+}
+
+TEST(Library, AttentionRefusesWrongFields) {
+  auto refusal = [](auto change) {
+    AttentionCall fields = attention;
+    change(fields);
+    return averages(fields).run().message();
+  };
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.sizes = {2, 3, 1}; }), HasSubstr("4 sizes"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.weightType.reset(); }),
+              HasSubstr("a weight type"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.weightType = ElementType::f64; }),
+              HasSubstr("at most 32 bits, got f64"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.maskedScore = {0}; }),
+              HasSubstr("a body for the softmax and for the mask"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.sizes[2] = int64_t(1) << 31; }),
+              HasSubstr("less than 2^31, got 2147483648"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.sizes[2] = 4; }),
+              HasSubstr("dimension 1 of tensor 1"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims.pop_back(); }), HasSubstr("dims"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims.push_back(0); }), HasSubstr("dims"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[0] = 7; }), HasSubstr("got 7"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[0] = -1; }), HasSubstr("got -1"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[0] = 1; }),
+              HasSubstr("dimension 1 of tensor 0"));
+  // Head and query have the same size: queries that have both are right, keys that have the query
+  // are not, nor a result that lacks one.
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[3] = 1; }),
+              HasSubstr("tensor 1 must not vary along dimension 1"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.sizes.insert(call.sizes.begin(), 2); }),
+              HasSubstr("must be one of the problem"));
+}
+
 } // namespace tilewright::runtime::cpu

@@ -1,0 +1,292 @@
+#include "tilewright/runtime/cpu/attention/Attention.h"
+
+#include "tilewright/runtime/cpu/matmul/Load.h"
+#include "tilewright/support/Concat.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tilewright::runtime::cpu {
+
+static int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+static int64_t bytesOf(ElementType type) {
+  return static_cast<int64_t>(numerics::storageBytes(type));
+}
+
+int64_t AttentionProblem::headCount() const {
+  int64_t count = 1;
+  for (const HeadDimension &dim : heads)
+    count *= dim.size;
+  return count;
+}
+
+AttentionProblem AttentionProblem::dense(ElementType type, int64_t heads, int64_t queries,
+                                         int64_t keys, int64_t depth, int64_t width) {
+  AttentionProblem problem;
+  problem.queryType = problem.keyType = problem.valueType = problem.weightType = type;
+  problem.resultType = type;
+  problem.queries = queries;
+  problem.keys = keys;
+  problem.depth = depth;
+  problem.width = width;
+  problem.queryRows.stride = problem.keyRows.stride = depth;
+  problem.valueRows.stride = problem.resultRows.stride = width;
+  problem.heads = {{heads, queries * depth, keys * depth, keys * width, queries * width}};
+  return problem;
+}
+
+bool Attention::supports(ElementType type) {
+  return numerics::isReal(type) && numerics::bitWidth(type) <= 32;
+}
+
+/// The kernel of a large product of these types.
+static const PanelKernel *kernelFor(const CpuFeatures &features, ElementType lhs, ElementType rhs) {
+  constexpr int64_t large = 256;
+  Matmul::Choice choice;
+  choice.allowVector = choice.allowDirect = false;
+  return Matmul(MatmulProblem::dense(lhs, rhs, ElementType::f32, large, large, large), features,
+                choice)
+      .panelKernel();
+}
+
+Attention::Attention(AttentionProblem problem, ScoreFunction score, const CpuFeatures &features,
+                     AttentionBlocks blocks)
+    : shape(std::move(problem)), score(score),
+      first(kernelFor(features, shape.queryType, shape.keyType)),
+      second(kernelFor(features, shape.weightType, shape.valueType)),
+      queryToPanel(features, shape.queryType, first->lhsPacked),
+      keyToPanel(features, shape.keyType, first->rhsPacked),
+      weightToPanel(features, shape.weightType, second->lhsPacked),
+      valueToPanel(features, shape.valueType, second->rhsPacked),
+      toResult(features, ElementType::f32, shape.resultType) {
+  // The tile and the packed weights of 128 x 256 f32 take 256 KiB, and the blocks of keys and
+  // values 128 KiB for a depth of 64: together they fit in an L2 of 1 MiB, twice as many queries in
+  // one of 2 MiB. The product of a packed block of keys with them takes much longer than packing.
+  const int64_t unit = std::max(first->rows, second->rows);
+  const int64_t rows = blocks.queries                    ? blocks.queries
+                       : features.level2Bytes >= 2 << 20 ? 256
+                                                         : 128;
+  blockQueries = std::max(unit, blocks.queries ? roundUp(rows, unit) : rows / unit * unit);
+  const int64_t keyUnit = std::max(first->columns, second->depth);
+  blockKeys = roundUp(blocks.keys ? blocks.keys : 256, keyUnit);
+  blockKeys = std::min(blockKeys, roundUp(shape.keys, keyUnit));
+}
+
+std::string Attention::name() const { return concat(first->name, ", ", second->name); }
+
+namespace {
+
+/// Memory of one thread for a block of queries. All parts are aligned to cache lines.
+class BlockMemory {
+public:
+  explicit BlockMemory(std::initializer_list<int64_t> sizes) {
+    for (int64_t size : sizes) {
+      offsets.push_back(total);
+      total += roundUp(size, 64);
+    }
+    start = PanelScratch::ofThread().get(PanelScratch::partial, total);
+  }
+  std::byte *operator[](size_t part) const { return start + offsets[part]; }
+
+private:
+  std::vector<int64_t> offsets;
+  int64_t total = 0;
+  std::byte *start = nullptr;
+};
+
+/// Packs `lines` lines from `line` on, and `count` summed elements from `from` on, into panels.
+void packInto(std::byte *panels, const OperandView &view, const Conversion &conversion,
+              PackPanel pack, int64_t width, int64_t depth, int64_t line, int64_t lines,
+              int64_t from, int64_t count) {
+  const int64_t bytes = bytesOf(conversion.to());
+  const LoadedBlock loaded = loadBlock(view, conversion, line, lines, from, count);
+  for (int64_t done = 0; done < lines; done += width)
+    pack(loaded.data + done * loaded.lineStride * bytes, loaded.lineStride, loaded.summedStride,
+         std::min(width, lines - done), count, panels + done * roundUp(count, depth) * bytes);
+}
+
+/// sums[rows][columns] = or += the product of packed panels.
+void multiply(const PanelKernel &kernel, const std::byte *lhs, const std::byte *rhs, int64_t rows,
+              int64_t columns, int64_t summed, float *sums, int64_t stride, bool add) {
+  const int64_t depth = roundUp(summed, kernel.depth);
+  const int64_t lhsBytes = depth * bytesOf(kernel.lhsPacked);
+  const int64_t rhsBytes = depth * bytesOf(kernel.rhsPacked);
+  if (kernel.enter)
+    kernel.enter();
+  for (int64_t i = 0; i < rows; i += kernel.rows)
+    for (int64_t j = 0; j < columns; j += kernel.columns)
+      kernel.multiply(depth, lhs + i * lhsBytes, rhs + j * rhsBytes, sums + i * stride + j, stride,
+                      std::min(kernel.rows, rows - i), std::min(kernel.columns, columns - j), add);
+  if (kernel.leave)
+    kernel.leave();
+}
+
+} // namespace
+
+/// A block of queries of one head.
+struct Attention::Task {
+  const Attention &self;
+  const AttentionProblem &shape = self.shape;
+  OperandView queries, keys, values;
+  std::byte *result;
+  std::vector<void *> inputs;
+
+  Task(const Attention &attention, const AttentionOperands &operands, int64_t head)
+      : self(attention), queries{static_cast<const std::byte *>(operands.queries), shape.queryType,
+                                 &shape.queryRows, &shape.queryDepth},
+        keys{static_cast<const std::byte *>(operands.keys), shape.keyType, &shape.keyRows,
+             &shape.keyDepth},
+        // The columns of the second product are its lines, and the keys are summed.
+        values{static_cast<const std::byte *>(operands.values), shape.valueType,
+               &shape.valueColumns, &shape.valueRows},
+        result(static_cast<std::byte *>(operands.result)), inputs(operands.inputs) {
+    for (size_t i = shape.heads.size(); i-- > 0;) {
+      const HeadDimension &dim = shape.heads[i];
+      const int64_t index = head % dim.size;
+      head /= dim.size;
+      queries.data += index * dim.queryStride * bytesOf(shape.queryType);
+      keys.data += index * dim.keyStride * bytesOf(shape.keyType);
+      values.data += index * dim.valueStride * bytesOf(shape.valueType);
+      result += index * dim.resultStride * bytesOf(shape.resultType);
+      for (size_t input = 0; input < inputs.size(); ++input)
+        inputs[input] = static_cast<std::byte *>(inputs[input]) + index * dim.inputStrides[input];
+    }
+  }
+
+  /// Computes queries [query, query + rows).
+  void run(int64_t query, int64_t rows) const {
+    const PanelKernel &first = *self.first, &second = *self.second;
+    const int64_t paddedKeys = roundUp(self.blockKeys, second.depth);
+    // Whole panels, because packing writes the zeros of missing lines.
+    auto lines = [](int64_t count, int64_t width) { return roundUp(count, width); };
+    const int64_t depth = roundUp(shape.depth, first.depth);
+    const bool isSeparate = shape.weightType != ElementType::f32;
+    const BlockMemory memory(
+        {lines(rows, first.rows) * depth * bytesOf(first.lhsPacked),
+         std::max(lines(self.blockKeys, first.columns) * depth * bytesOf(first.rhsPacked),
+                  lines(shape.width, second.columns) * paddedKeys * bytesOf(second.rhsPacked)),
+         rows * self.blockKeys * bytesOf(ElementType::f32),
+         isSeparate ? rows * self.blockKeys * bytesOf(shape.weightType) : 0,
+         lines(rows, second.rows) * paddedKeys * bytesOf(second.lhsPacked),
+         rows * shape.width * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32),
+         rows * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32)});
+    auto floats = [&](size_t part) { return reinterpret_cast<float *>(memory[part]); };
+    Block block{.query = query,
+                .rows = rows,
+                .packedQueries = memory[0],
+                .packed = memory[1],
+                .tile = floats(2),
+                .weights = isSeparate ? memory[3] : memory[2],
+                .packedWeights = memory[4],
+                .sums = floats(5),
+                .maximum = floats(6),
+                .sum = floats(7),
+                .factor = floats(8)};
+    std::fill_n(block.maximum, rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(block.sum, rows, 0.0f);
+    std::fill_n(block.sums, rows * shape.width, 0.0f);
+    packInto(memory[0], queries, self.queryToPanel, first.packLhs, first.rows, first.depth, query,
+             rows, 0, shape.depth);
+
+    std::vector<int64_t> masked;
+    for (int64_t key = 0; key < shape.keys; key += self.blockKeys)
+      if (isMasked(block, key))
+        masked.push_back(key);
+      else
+        add(block, key);
+    // A masked score has no weight beside a score that is greater by 104 (exp(-104) is 0 in f32).
+    // Otherwise, as in a row that is masked entirely, it counts.
+    const bool needsMasked = std::any_of(block.maximum, block.maximum + rows, [&](float maximum) {
+      return !(maximum - shape.maskedScore.value_or(0) > 104);
+    });
+    if (needsMasked)
+      for (int64_t key : masked)
+        add(block, key);
+    finish(block);
+  }
+
+private:
+  struct Block {
+    int64_t query, rows;
+    std::byte *packedQueries, *packed;
+    float *tile;
+    std::byte *weights, *packedWeights;
+    float *sums, *maximum, *sum, *factor;
+  };
+
+  int64_t keysAt(int64_t key) const { return std::min(self.blockKeys, shape.keys - key); }
+
+  bool isMasked(const Block &block, int64_t key) const {
+    return shape.maskedScore && self.score.isMasked &&
+           self.score.isMasked(inputs.data(), block.query, block.query + block.rows, key,
+                               key + keysAt(key));
+  }
+
+  /// Adds a block of keys to the sums.
+  void add(const Block &block, int64_t key) const {
+    const PanelKernel &first = *self.first, &second = *self.second;
+    const int64_t count = keysAt(key), stride = self.blockKeys;
+    packInto(block.packed, keys, self.keyToPanel, first.packRhs, first.columns, first.depth, key,
+             count, 0, shape.depth);
+    multiply(first, block.packedQueries, block.packed, block.rows, count, shape.depth, block.tile,
+             stride, false);
+    self.score.update(inputs.data(), block.query, block.query + block.rows, key, key + count,
+                      block.tile, stride, block.weights, stride, block.maximum, block.sum,
+                      block.factor);
+    rescale(block);
+    const Placement along{stride, {}}, across{1, {}};
+    packInto(block.packedWeights, {block.weights, shape.weightType, &along, &across},
+             self.weightToPanel, second.packLhs, second.rows, second.depth, 0, block.rows, 0,
+             count);
+    packInto(block.packed, values, self.valueToPanel, second.packRhs, second.columns, second.depth,
+             0, shape.width, key, count);
+    multiply(second, block.packedWeights, block.packed, block.rows, shape.width, count, block.sums,
+             shape.width, true);
+  }
+
+  void rescale(const Block &block) const {
+    for (int64_t row = 0; row < block.rows; ++row) {
+      const float factor = block.factor[row];
+      if (factor == 1)
+        continue;
+      float *sums = block.sums + row * shape.width;
+      for (int64_t column = 0; column < shape.width; ++column)
+        sums[column] *= factor;
+    }
+  }
+
+  /// Divides by the sum of the weights and writes the result.
+  void finish(const Block &block) const {
+    for (int64_t row = 0; row < block.rows; ++row) {
+      float *sums = block.sums + row * shape.width;
+      for (int64_t column = 0; column < shape.width; ++column)
+        sums[column] /= block.sum[row];
+    }
+    storeSums(self.toResult, reinterpret_cast<const std::byte *>(block.sums), shape.width,
+              block.query, block.rows, 0, shape.width, result, shape.resultRows,
+              shape.resultColumns);
+  }
+};
+
+void Attention::run(const AttentionOperands &operands, ThreadPool &pool) const {
+  if (shape.queries <= 0 || shape.width <= 0 || shape.headCount() <= 0)
+    return;
+  // Smaller blocks if there is not one for each thread. A row's result does not depend on the
+  // block.
+  const int64_t heads = shape.headCount(), threads = pool.threadCount();
+  const int64_t parts = (threads + heads - 1) / heads;
+  const int64_t rows = std::min(blockQueries, roundUp((shape.queries + parts - 1) / parts,
+                                                      std::max(first->rows, second->rows)));
+  const int64_t blocks = (shape.queries + rows - 1) / rows;
+  pool.parallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      // The last queries first: with a causal mask they take longest.
+      const int64_t query = (blocks - 1 - i % blocks) * rows;
+      Task(*this, operands, i / blocks).run(query, std::min(rows, shape.queries - query));
+    }
+    PanelScratch::ofThread().trim();
+  });
+}
+
+} // namespace tilewright::runtime::cpu

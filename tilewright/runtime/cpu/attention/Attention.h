@@ -1,0 +1,116 @@
+// Attention: a softmax of the scores of two operands times a third one, without all scores in
+// memory.
+#ifndef TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
+#define TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
+
+#include "tilewright/runtime/cpu/matmul/Matmul.h"
+
+#include <optional>
+
+namespace tilewright::runtime::cpu {
+
+/// The generated code between the two products: scale, soft cap, bias, mask, and the softmax of a
+/// block. This is the ABI of generated code.
+///
+/// `buffers` are the inputs of the score function for one head. Rows are queries and columns are
+/// keys of that head, so element [row, column] of an input is at constant strides from its buffer.
+struct ScoreFunction {
+  /// `tile` has the products of queries [rowBegin, rowEnd) and keys [columnBegin, columnEnd),
+  /// row-major with `tileStride` elements from row to row. For each row r, from 0 on:
+  ///
+  ///   score[c]   = the score function of tile[r, c]
+  ///   maximum[r] = max(maximum[r], max of score)              and its old value is `before`
+  ///   weights[r, c] = exp(score[c] - maximum[r]), rounded to the type of the weights
+  ///   factor[r]  = exp(before - maximum[r])
+  ///   sum[r]     = sum[r] * factor[r] + sum of the weights before they are rounded
+  ///
+  /// A weight below exp(-87) may be 0. A maximum that is not finite counts as 0 in exponents, and
+  /// factor is 1 if `before` is -inf, so that a row has no NaN before its scores have one. `tile`
+  /// may be overwritten, and `weights` may be the same memory if it has the same type and stride.
+  using Update = void (*)(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
+                          int64_t columnBegin, int64_t columnEnd, float *tile, int64_t tileStride,
+                          void *weights, int64_t weightsStride, float *maximum, float *sum,
+                          float *factor);
+  /// Whether the score of each of these elements is AttentionProblem::maskedScore, whatever the
+  /// products are. Null if there is no mask.
+  using IsMasked = bool (*)(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
+                            int64_t columnBegin, int64_t columnEnd);
+  Update update = nullptr;
+  IsMasked isMasked = nullptr;
+};
+
+/// A dimension of the heads, with strides in elements.
+struct HeadDimension {
+  int64_t size = 1;
+  int64_t queryStride = 0, keyStride = 0, valueStride = 0, resultStride = 0;
+  std::vector<int64_t> inputStrides = {}; // in bytes, one for each input of the score function
+};
+
+/// For each head:
+///
+///   weights[m, :] = softmax of score(sum over d of queries[m, d] * keys[:, d])
+///   result[m, n]  = sum over k of weights[m, k] * values[k, n]
+///
+/// Products are summed in f32; the types must be reals of at most 32 bits.
+struct AttentionProblem {
+  ElementType queryType = ElementType::f32, keyType = ElementType::f32,
+              valueType = ElementType::f32;
+  /// The type to which weights are rounded before the second product.
+  ElementType weightType = ElementType::f32;
+  ElementType resultType = ElementType::f32;
+  int64_t queries = 0, keys = 0, depth = 0, width = 0;
+  Placement queryRows, queryDepth, keyRows, keyDepth, valueRows, valueColumns, resultRows,
+      resultColumns;
+  std::vector<HeadDimension> heads;
+  /// The score where the mask is false. Blocks of it alone are computed only for rows that have no
+  /// greater score, in which their weights count.
+  std::optional<float> maskedScore;
+
+  int64_t headCount() const;
+  /// Heads of dense matrices: queries[head][m][d], keys[head][k][d], values[head][k][n].
+  static AttentionProblem dense(ElementType type, int64_t heads, int64_t queries, int64_t keys,
+                                int64_t depth, int64_t width);
+};
+
+struct AttentionOperands {
+  const void *queries = nullptr, *keys = nullptr, *values = nullptr;
+  void *result = nullptr;
+  /// The inputs of the score function, at the first element of the first head.
+  std::vector<void *> inputs = {};
+};
+
+/// The size of a block, rounded up to that of the kernels; 0 derives it from the cache size.
+struct AttentionBlocks {
+  int64_t queries = 0, keys = 0;
+};
+
+/// Attention whose kernels have been chosen. A thread computes a block of queries of one head: for
+/// each block of keys the product into a tile, the score function on that tile, and the second
+/// product, added to rescaled sums. Both tiles stay in L2. Several threads may call `run`
+/// concurrently, and the result does not depend on the number of threads.
+class Attention {
+public:
+  Attention(AttentionProblem problem, ScoreFunction score,
+            const CpuFeatures &features = CpuFeatures::host(), AttentionBlocks blocks = {});
+
+  static bool supports(ElementType type);
+
+  void run(const AttentionOperands &operands, ThreadPool &pool) const;
+
+  const AttentionProblem &problem() const { return shape; }
+  /// "amx bf16 32x32, amx bf16 32x32", for records.
+  std::string name() const;
+
+private:
+  struct Task;
+
+  AttentionProblem shape;
+  ScoreFunction score;
+  const PanelKernel *first, *second; // of the two products
+  int64_t blockQueries = 0, blockKeys = 0;
+  Conversion queryToPanel, keyToPanel, weightToPanel, valueToPanel, toResult;
+};
+
+} // namespace tilewright::runtime::cpu
+
+#endif // TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
