@@ -2,6 +2,7 @@
 
 #include "tilewright/artifact/Statistics.h"
 #include "tilewright/artifact/StepCosts.h"
+#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
@@ -14,6 +15,8 @@
 #include "tilewright/support/Concat.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 
 #include <cmath>
 
@@ -214,8 +217,57 @@ static void addProduct(exec::ScaledMatmulOp product, artifact::StepCost &cost) {
             product.getDepth(), product.getLhsType(), cost);
 }
 
+static void setWork(Operation *op, double flops, double transcendentals,
+                    const artifact::StepCost &cost) {
+  const int64_t values[] = {static_cast<int64_t>(flops),
+                            static_cast<int64_t>(transcendentals),
+                            cost.batch,
+                            cost.m,
+                            cost.n,
+                            cost.k,
+                            static_cast<int64_t>(cost.element)};
+  op->setDiscardableAttr("exec.work", Builder(op->getContext()).getDenseI64ArrayAttr(values));
+}
+
+/// Cost of one call of a scalar function of arith and math.
+static Arithmetic ofFunction(func::FuncOp function) {
+  Arithmetic sum;
+  function.walk([&](Operation *op) {
+    const StringRef dialect = op->getName().getDialectNamespace();
+    if (dialect == "math")
+      sum.transcendentals += 1;
+    else if (dialect == "arith" && op->getNumOperands() > 0 &&
+             isa<FloatType>(op->getOperand(0).getType()) && !isa<CastOpInterface>(op))
+      sum.flops += 1;
+  });
+  return sum;
+}
+
+/// Attention as if no block of it were masked.
+static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
+  const ArrayRef<int64_t> sizes = op.getSizes();
+  double scores = 1;
+  for (int64_t size : sizes.drop_back(2))
+    scores *= static_cast<double>(size);
+  const auto queries = *(sizes.end() - 4), keys = *(sizes.end() - 3), depth = *(sizes.end() - 2),
+             width = sizes.back();
+  const Arithmetic ofScore = ofFunction(
+      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue()));
+  // Beside both products: the maximum, a subtraction, an exponential and a sum.
+  const double flops = scores * (2 * static_cast<double>(depth + width) + ofScore.flops + 3);
+  artifact::StepCost cost;
+  int64_t heads = 1;
+  for (int64_t size : sizes.drop_back(4))
+    heads *= size;
+  Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
+  addLarger(heads, queries, keys, depth, element, cost);
+  addLarger(heads, queries, width, keys, element, cost);
+  setWork(op, flops, scores * (ofScore.transcendentals + 1), cost);
+}
+
 void markWork(ModuleOp module) {
-  Builder builder(module.getContext());
+  SymbolTable symbols(module);
+  module.walk([&](exec::AttentionOp op) { markWork(op, symbols); });
   module.walk([&](exec::FusionOp fusion) {
     artifact::StepCost cost;
     Arithmetic sum;
@@ -223,14 +275,7 @@ void markWork(ModuleOp module) {
       sum.flops += one.flops, sum.transcendentals += one.transcendentals;
     fusion.walk([&](stablehlo::DotGeneralOp dot) { addProduct(dot, cost); });
     fusion.walk([&](exec::ScaledMatmulOp product) { addProduct(product, cost); });
-    const int64_t values[] = {static_cast<int64_t>(sum.flops),
-                              static_cast<int64_t>(sum.transcendentals),
-                              cost.batch,
-                              cost.m,
-                              cost.n,
-                              cost.k,
-                              static_cast<int64_t>(cost.element)};
-    fusion->setDiscardableAttr("exec.work", builder.getDenseI64ArrayAttr(values));
+    setWork(fusion, sum.flops, sum.transcendentals, cost);
   });
 }
 

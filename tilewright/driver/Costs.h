@@ -31,8 +31,8 @@ CostsByOp countArithmetic(mlir::ModuleOp module);
 /// operands and writes its results once.
 void addCosts(artifact::Executable &executable, const CostsByOp &costs);
 
-/// Records the arithmetic of each fusion in its attribute "exec.work", which the launch of its
-/// kernel keeps: later stages replace the ops from which it is counted.
+/// Records the arithmetic of each fusion, and of attention, in its attribute "exec.work", which the
+/// launch of its kernel keeps: later stages replace the ops from which it is counted.
 void markWork(mlir::ModuleOp module);
 
 /// The cost of a step that was emitted from `op`.

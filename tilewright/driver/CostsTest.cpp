@@ -101,6 +101,35 @@ TEST_F(Costs, AReductionCountsWhatItFoldsAndALoopItsTurns) {
   EXPECT_EQ(artifact::statistic(made, "flops"), 63 + 100 * 64) << "integers are no floats";
 }
 
+TEST_F(Costs, AttentionCountsBothProductsAndTheSoftmax) {
+  artifact::Executable made = compileText(R"(
+    func.func @main(%q: tensor<2x32x8xf32>, %k: tensor<2x64x8xf32>, %v: tensor<2x64x4xf32>) -> tensor<2x32x4xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %x = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<2x32x8xf32>, tensor<2x64x8xf32>) -> tensor<2x32x64xf32>
+      %s = stablehlo.tanh %x : tensor<2x32x64xf32>
+      %m = stablehlo.reduce(%s init: %lowest) applies stablehlo.maximum across dimensions = [2] : (tensor<2x32x64xf32>, tensor<f32>) -> tensor<2x32xf32>
+      %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<2x32xf32>) -> tensor<2x32x64xf32>
+      %d = stablehlo.subtract %s, %mb : tensor<2x32x64xf32>
+      %e = stablehlo.exponential %d : tensor<2x32x64xf32>
+      %l = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x32x64xf32>, tensor<f32>) -> tensor<2x32xf32>
+      %lb = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<2x32xf32>) -> tensor<2x32x64xf32>
+      %p = stablehlo.divide %e, %lb : tensor<2x32x64xf32>
+      %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x32x64xf32>, tensor<2x64x4xf32>) -> tensor<2x32x4xf32>
+      return %o : tensor<2x32x4xf32>
+    })");
+  const artifact::StepCosts costs = artifact::stepCostsOf(made);
+  ASSERT_EQ(costs.size(), 1u);
+  ASSERT_EQ(costs[0].size(), 1u) << "one kernel";
+  const artifact::StepCost &cost = costs[0][0];
+  EXPECT_EQ(cost.kind, artifact::StepCost::Class::product);
+  EXPECT_EQ(cost.flops, 2 * 32 * 64 * (2 * (8 + 4) + 3));
+  EXPECT_EQ(cost.transcendentals, 2 * 32 * 64 * 2) << "tanh and exp";
+  EXPECT_EQ((std::vector{cost.batch, cost.m, cost.n, cost.k}),
+            (std::vector<int64_t>{2, 32, 64, 8}));
+  EXPECT_EQ(cost.bytes, 4 * (2 * 32 * 8 + 2 * 64 * 8 + 2 * 64 * 4 + 2 * 32 * 4));
+}
+
 /// Two large temporaries, one after the other in the plan, and a third one alive beside each.
 TEST_F(Costs, TheMemoryTimelineFillsTheArenaAndNothingOverlaps) {
   artifact::Executable made = compileText(R"(

@@ -21,6 +21,7 @@ public:
   std::string identity() const override { return concat(chip.name, " with ", threads, " threads"); }
   void attach(ModuleOp module) const override { attachTarget(module, chip, /*cores=*/threads); }
   void addFusePasses(OpPassManager &passes) const override {
+    passes.addPass(createCpuLowerAttentionPass());
     // Fusions that become epilogues of a matmul need no kernel of their own.
     passes.addPass(createCpuFuseEpiloguesPass());
   }

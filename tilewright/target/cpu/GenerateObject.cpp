@@ -2,6 +2,7 @@
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/WorkLimit.h"
 #include "tilewright/target/cpu/Codegen.h"
+#include "tilewright/target/cpu/emit/AttentionEmitter.h"
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
@@ -183,7 +184,9 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   for (mlir::func::FuncOp body : bodies) {
     KernelBatch &batch = *batches[next];
     next = (next + 1) % batches.size();
-    if (isEpilogue(body))
+    if (isScore(body))
+      emitScore(batch.builder, body);
+    else if (isEpilogue(body))
       emitEpilogue(batch.builder, body);
     else
       emitBody(batch.builder, body);

@@ -48,16 +48,6 @@ void fillRandom(Buffer<float> &buffer, float low = -2, float high = 2) {
     value = draw(random);
 }
 
-std::vector<std::string> runnableChips() {
-  std::vector<std::string> names;
-  for (const Chip &chip : chips()) {
-    names.emplace_back(chip.name);
-    if (chip.name == hostChip().name)
-      break;
-  }
-  return names;
-}
-
 class Kernels : public testing::TestWithParam<std::string> {
 protected:
   LoadedKernels compile(std::string_view text) {

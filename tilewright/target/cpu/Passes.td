@@ -44,6 +44,23 @@ def CpuFuseEpiloguesPass : Pass<"cpu-fuse-epilogues", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def CpuLowerAttentionPass : Pass<"cpu-lower-attention", "::mlir::ModuleOp"> {
+  let summary = "Turns attention into a call of the library, with functions for its scores";
+  let description = [{
+    Before:
+      %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32] dims [array<i64: 0, 1, 3>, array<i64: 0, 2, 3>, array<i64: 0, 2, 4>, array<i64: 0, 1, 4>] weights f32 … { … }
+    After:
+      %r = exec.attention(%q, %k, %v) {bodies = [@score_0], dims = array<i64: 0, 1, 3, 0, 2, 3, 0, 2, 4, 0, 1, 4>, …}
+      func.func private @score_0(%product: f32, %query: i32, %key: i32) -> f32 attributes {exec.score = array<i64>, exec.weight_type = f32} { … }
+
+    A mask becomes a second function, with which the library skips blocks of keys that are masked for all queries of a block.
+
+    Input: exec.softmax_dot whose inputs are contiguous along the keys or do not vary along them. Output: none remains.
+    Numerics: sums are taken block by block; weights below exp(-87) are 0.
+  }];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::mlir::func::FuncDialect"];
+}
+
 def CpuLowerOpsPass : Pass<"cpu-lower-ops", "::mlir::ModuleOp"> {
   let summary = "Turns StableHLO ops that stand alone into calls of the runtime";
   let description = [{

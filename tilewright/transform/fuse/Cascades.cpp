@@ -1,8 +1,12 @@
-// fuse-cascades: explains which reductions can share a pass over their rows.
+// fuse-cascades: joins attention into one op, and explains which reductions can share a pass.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/fuse/cascade/Attention.h"
 #include "tilewright/transform/fuse/cascade/Online.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -17,18 +21,53 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
   using CascadesPassBase::CascadesPassBase;
 
   void runOnOperation() override {
-    // Without blocks nothing changes, so the analysis is of use only to a reader.
-    if (getOperation().isPrivate() || (!getContext().getRemarkEngine() && blockSize <= 0)) {
-      markAllAnalysesPreserved();
+    if (getOperation().isPrivate())
       return;
-    }
-    getOperation().walk([&](Block *block) {
-      for (const std::unique_ptr<cascade::Cascade> &found : cascade::findCascades(*block))
-        for (unsigned i = 0; i < found->reductions.size(); ++i)
-          explain(*found, i);
-    });
+    // Without a reader of remarks, the analysis is needed only for what changes.
+    if (getContext().getRemarkEngine())
+      getOperation().walk([&](Block *block) {
+        for (const std::unique_ptr<cascade::Cascade> &found : cascade::findCascades(*block))
+          for (unsigned i = 0; i < found->reductions.size(); ++i)
+            explain(*found, i);
+      });
+    if (joinsAttention())
+      joinAttention();
     if (blockSize > 0)
       computeLargestInBlocks(getOperation().getBody().front());
+  }
+
+  /// GPUs have no kernel for it yet. With blocks, the reductions themselves are wanted.
+  bool joinsAttention() {
+    return attention && blockSize <= 0 && !exec::targetOf(getOperation()).isGpu();
+  }
+
+  void joinAttention() {
+    SmallVector<Block *> blocks;
+    getOperation().walk([&](Block *block) {
+      if (llvm::range_size(block->getOps<stablehlo::DotGeneralOp>()) >= 2)
+        blocks.push_back(block);
+    });
+    for (Block *block : blocks) {
+      auto opts = remark::RemarkOpts::name("attention").category("fuse");
+      std::vector<std::unique_ptr<cascade::Cascade>> cascades = cascade::findCascades(*block);
+      llvm::erase_if(cascades, [](const auto &one) { return !cascade::looksLikeAttention(*one); });
+      // The last one first: a cascade refers to ops before it, some of which a replacement erases.
+      llvm::sort(cascades, [](const auto &a, const auto &b) {
+        return b->reductions.back().op->isBeforeInBlock(a->reductions.back().op);
+      });
+      for (const std::unique_ptr<cascade::Cascade> &found : cascades) {
+        Location loc = found->reductions.back().op->getLoc();
+        std::string why;
+        if (cascade::replaceByAttention(*found, why))
+          remark::passed(loc, opts)
+              << remark::add("{0}", "two products and the softmax between them become one kernel")
+              << remark::reason("{0}", "no tensor has an element for each query and key");
+        else
+          remark::missed(loc, opts)
+              << remark::add("{0}", "a softmax and its products remain separate kernels")
+              << remark::reason("{0}", why);
+      }
+    }
   }
 
   void computeLargestInBlocks(Block &block) {

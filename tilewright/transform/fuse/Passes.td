@@ -158,20 +158,25 @@ def SplitKPass : Pass<"fuse-split-k", "::mlir::func::FuncOp"> {
 }
 
 def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
-  let summary = "Explains which reductions that depend on each other can share a pass over their rows";
+  let summary = "Joins attention into one op, and explains which reductions can share a pass over their rows";
   let description = [{
     Emits a remark of category "fuse" for each reduction, or product along the reduced dimension, that reads results of reductions of
     the same rows: an analysis remark if one pass can compute both, with the way in which partial results follow
     a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
 
+    With `attention`, and unless the target is a GPU, a maximum, a sum and a product that are the softmax of another product's results times values
+    become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not.
+
     With `block-size`, the reductions of the function's largest cascade are computed in blocks of elements, in sequence: this shows
     what a kernel would compute, and the evaluator judges it.
 
-    Input: simplified StableHLO. Output: unchanged, unless there is a `block-size`. Explains only if remarks are wanted (`tilewright explain fusion`).
-    Numerics: with `block-size`, as README.md of `cascade/` states.
+    Input: simplified StableHLO. Output: the same, with `exec.softmax_dot`. Explains only if remarks are wanted (`tilewright explain fusion`).
+    Numerics: as README.md of `cascade/` states; docs/design/cascades.md has those of `exec.softmax_dot`.
   }];
-  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
-  let options = [Option<"blockSize", "block-size", "int64_t", "0", "Elements of a block; 0 changes nothing">];
+  let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [Option<"blockSize", "block-size", "int64_t", "0", "Elements of a block; 0 changes nothing">,
+                 Option<"attention", "attention", "bool", "true", "Join softmax and its products into exec.softmax_dot">];
 }
 
 def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {

@@ -161,4 +161,14 @@ void LoadedKernels::runBody(std::string_view body, std::vector<const void *> arg
   function(args.data(), results.data());
 }
 
+std::vector<std::string> runnableChips() {
+  std::vector<std::string> names;
+  for (const Chip &chip : chips()) {
+    names.emplace_back(chip.name);
+    if (chip.name == hostChip().name)
+      break;
+  }
+  return names;
+}
+
 } // namespace tilewright::cpu

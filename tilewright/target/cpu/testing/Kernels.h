@@ -34,6 +34,9 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// The names of all chips whose code this machine can run.
+std::vector<std::string> runnableChips();
+
 /// Runs generateObject on a module given as text.
 Result<ObjectCode> compileText(std::string_view text, const Chip &chip,
                                const CodegenOptions &options = {});
