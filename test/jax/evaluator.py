@@ -9,8 +9,10 @@ import numpy as np
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
 
-def evaluate(cases, folder, *options):
-    """The outputs of each case, by name; the tool's output instead if it failed. Evaluates, unless `options` select another way to run."""
+def evaluate(cases, folder, *options, log=None):
+    """The outputs of each case, by name; the tool's output instead if it failed. Evaluates, unless `options` select another way to run.
+
+    Appends what the tool prints, such as remarks, to the list `log`."""
     for case in cases:
         case.artifact_file(folder).write_bytes(case.artifact)
         for index, array in enumerate(case.inputs):
@@ -19,7 +21,9 @@ def evaluate(cases, folder, *options):
         manifest = folder / f"manifest-{ranks}.txt"
         lines = [" ".join(_arguments(case, folder)) for case in cases if case.ranks == ranks]
         manifest.write_text("\n".join(lines) + "\n")
-        _run(f"--partitions={ranks}", f"--batch={manifest}", *options)
+        done = _run(f"--partitions={ranks}", f"--batch={manifest}", *options)
+        if log is not None:
+            log.append(done.stdout + done.stderr)
     return {case.name: _outputs(case, folder, options) for case in cases}
 
 

@@ -1,6 +1,7 @@
 """Attention as JAX users write it: one pass over the keys is enough, and blocks of keys give the same results.
 
-`fuse-cascades` decides; with a block size it also rewrites the program as a kernel would compute it. The evaluator runs both forms.
+`fuse-cascades` decides; with a block size it also rewrites the program as a kernel would compute it. The evaluator runs both forms. On the CPU,
+attention is one kernel.
 """
 import math
 import os
@@ -50,39 +51,68 @@ def run(*arguments):
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_attention_needs_one_pass(name, tmp_path):
-    function, queries, heads = SPELLINGS[name]
-    random = np.random.default_rng(0)
-    shapes = [(BATCH, queries, HEADS, WIDTH), (BATCH, KEYS, heads, WIDTH), (BATCH, KEYS, heads, WIDTH)]
-    inputs = [random.standard_normal(shape).astype(np.float32) * 2 for shape in shapes]
-    exported = jax.export.export(jax.jit(function), platforms=["cpu"])(*inputs)
-    artifact = tmp_path / "program.mlirbc"
-    artifact.write_bytes(exported.mlir_module_serialized)
-    run(TOOLS / "tilewright", "compile", artifact, f"--compile.dump-dir={tmp_path}/dump")
+class Case:
+    """A spelling of attention: its program, inputs, stages of compilation and exact result."""
 
-    blocks = tmp_path / "blocks.mlir"
-    (simplified,) = (tmp_path / "dump").glob("*-communicate.mlir")
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+        function, self.queries, heads = SPELLINGS[name]
+        random = np.random.default_rng(0)
+        shapes = [(BATCH, self.queries, HEADS, WIDTH), (BATCH, KEYS, heads, WIDTH), (BATCH, KEYS, heads, WIDTH)]
+        inputs = [random.standard_normal(shape).astype(np.float32) * 2 for shape in shapes]
+        exported = jax.export.export(jax.jit(function), platforms=["cpu"])(*inputs)
+        self.program = folder / "program.mlirbc"
+        self.program.write_bytes(exported.mlir_module_serialized)
+        run(TOOLS / "tilewright", "compile", self.program, f"--compile.dump-dir={folder}/dump")
+        with jax.enable_x64(True):
+            self.exact = np.asarray(function(*[jnp.asarray(array, jnp.float64) for array in inputs]))
+        for index, array in enumerate(inputs):
+            np.save(folder / f"{index}.npy", array)
+        self.separate_error = self.error(self.stage("communicate"), "evaluator")
+
+    def stage(self, name):
+        (found,) = (self.folder / "dump").glob(f"*-{name}.mlir")
+        return found
+
+    def error(self, program, on):
+        run(TOOLS / "tilewright", "run", program, f"--on={on}", f"--output={self.folder}/{program.stem}-{on}-",
+            *[f"--input={self.folder}/{index}.npy" for index in range(3)])  # fmt: skip
+        result = np.load(f"{self.folder}/{program.stem}-{on}-0.npy")
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(self.exact))
+        return np.nanmax(np.abs(result - self.exact))
+
+    def assert_no_scores(self, text):
+        """No tensor has an element for each query and key."""
+        sizes = [[int(size) for size in shape.split("x")] for shape in re.findall(r"tensor<([\dx]+)x[a-z]", text)]
+        assert not [shape for shape in sizes if math.prod(shape) >= BATCH * HEADS * self.queries * KEYS and KEYS in shape]
+
+
+@pytest.fixture(scope="module", params=SPELLINGS)
+def case(request, tmp_path_factory):
+    return Case(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def test_attention_needs_one_pass(case):
+    blocks = case.folder / "blocks.mlir"
+    simplified = case.stage("communicate")
     remarks = run(TOOLS / "tilewright-opt", simplified, "-o", blocks, "--remark-policy=all", "--remarks-filter=fuse",
                   "--remark-format=emitRemark",
                   "--pass-pipeline=builtin.module(func.func(fuse-cascades{block-size=12}))")  # fmt: skip
     assert "stablehlo.dot_general r2 can share the pass" in remarks, remarks
     assert "cannot share" not in remarks, remarks
+    case.assert_no_scores(blocks.read_text())
 
-    # No tensor has an element for each query and key.
-    sizes = [[int(size) for size in shape.split("x")] for shape in re.findall(r"tensor<([\dx]+)x[a-z]", blocks.read_text())]
-    assert not [shape for shape in sizes if math.prod(shape) >= BATCH * HEADS * queries * KEYS and KEYS in shape]
+    errors = [case.separate_error, case.error(blocks, "evaluator")]
+    print(f"{case.name}: error {errors[0]:.2e}, in blocks {errors[1]:.2e}")
+    assert errors[1] <= 2 * errors[0]
 
-    with jax.enable_x64(True):
-        exact = np.asarray(function(*[jnp.asarray(array, jnp.float64) for array in inputs]))
-    errors = []
-    for index, array in enumerate(inputs):
-        np.save(tmp_path / f"{index}.npy", array)
-    for program in (simplified, blocks):
-        run(TOOLS / "tilewright", "run", program, f"--output={tmp_path}/{program.stem}-",
-            *[f"--input={tmp_path}/{index}.npy" for index in range(3)])  # fmt: skip
-        result = np.load(f"{tmp_path}/{program.stem}-0.npy")
-        np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
-        errors.append(np.nanmax(np.abs(result - exact)))
-    print(f"{name}: error {errors[0]:.2e}, in blocks {errors[1]:.2e}")
+
+def test_attention_is_one_kernel(case):
+    fused = case.stage("fuse").read_text()
+    assert fused.count("exec.attention(") == 1, fused
+    assert "stablehlo.dot_general" not in fused, fused
+    case.assert_no_scores(fused)
+
+    errors = [case.separate_error, case.error(case.program, "cpu")]
+    print(f"{case.name}: error {errors[0]:.2e}, as one kernel {errors[1]:.2e}")
     assert errors[1] <= 2 * errors[0]

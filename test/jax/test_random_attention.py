@@ -1,0 +1,167 @@
+"""Random attentions: one kernel on the CPU, compared with the evaluator's separate ops, both against f64.
+
+    pytest test/jax/test_random_attention.py --programs 1000 --seed 7
+
+The kernel takes sums in another order and divides once at the end. Its error may be twice that of the separate ops, plus the rounding of
+the weights and of the result: an ulp of the terms that are summed. A result is NaN exactly where the separate ops give NaN.
+"""
+
+import random
+import re
+
+import artifacts
+import conftest
+import evaluator
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+from jax import export
+
+TYPES = {"f32": np.dtype(np.float32), "bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16)}
+FUSED = "two products and the softmax between them become one kernel"
+
+
+class Attention:
+    """Attention with drawn sizes, layout, types, score function and mask."""
+
+    def __init__(self, seed):
+        draw = self.draw = random.Random(f"attention {seed}")
+        self.type = TYPES[draw.choice(["f32", "f32", "bf16", "f16"])]
+        self.batch, self.heads, self.groups = draw.choice([1, 1, 2]), draw.choice([1, 1, 2]), draw.choice([1, 1, 2])
+        # Blocks of the kernel are about 128 queries and 256 keys; the evaluator is slow.
+        self.queries = draw.choice([draw.randint(16, 40), draw.randint(16, 40), draw.randint(1, 15), draw.randint(120, 140)])
+        self.keys = draw.choice([draw.randint(1, 40), draw.randint(250, 270), self.queries])
+        self.depth, self.width = draw.randint(1, 20), draw.randint(1, 20)
+        self.heads_last = draw.random() < 0.5  # [batch, position, head, depth], as in JAX
+        self.wide_product = draw.random() < 0.6  # products are f32, as in jax.nn.dot_product_attention
+        self.softmax = draw.choice(["jax", "written"])
+        self.scale = draw.choice([1.0, 0.125, self.depth**-0.5])
+        self.cap = draw.choice([None, None, 5.0])
+        self.bias = draw.choice([None, None, "hqk", "1qk", "h1k", "hq1", "qk"])
+        self.mask = draw.choice([None, "causal", "window", "lengths", "input", "segments"])
+        self.hidden = draw.choice([-np.inf, -1e30, -1e4])
+        self.special = draw.choice([None, None, None, "nan key", "inf key", "inf bias", "nan value", "inf value"])
+        self.repeated = draw.random() < 0.2  # a whole row or tensor of equal values
+
+    def shapes(self):
+        def ordered(batch, heads, length, width):
+            return (batch, length, heads, width) if self.heads_last else (batch, heads, length, width)
+
+        heads = self.heads * self.groups
+        shapes = {"q": ordered(self.batch, heads, self.queries, self.depth),
+                  "k": ordered(self.batch, self.heads, self.keys, self.depth),
+                  "v": ordered(self.batch, self.heads, self.keys, self.width)}  # fmt: skip
+        if self.bias:
+            sizes = {"h": heads, "q": self.queries, "k": self.keys, "1": 1}
+            shapes["bias"] = tuple(sizes[dim] for dim in self.bias)
+        return shapes
+
+    def inputs(self):
+        numbers = np.random.default_rng(self.draw.randint(0, 2**32))
+        arrays = {name: (numbers.standard_normal(shape) * 1.5).astype(self.type) for name, shape in self.shapes().items()}
+        if self.repeated:
+            arrays["k"][...] = arrays["k"].flat[0]
+        special, _, where = (self.special or "").partition(" ")
+        name = {"key": "k", "value": "v", "bias": "bias"}.get(where)
+        # A weight of 0 hides no special value in the program, but does in a block that is skipped.
+        if name in arrays and not (name == "v" and self.mask):
+            flat = arrays[name].reshape(-1)
+            flat[numbers.integers(flat.size)] = float(special)
+        if self.mask == "lengths":
+            arrays["mask"] = numbers.integers(0, self.keys + 1, self.batch).astype(np.int32)
+        elif self.mask == "input":
+            arrays["mask"] = numbers.random((self.batch, 1, self.queries, self.keys)) < 0.7
+        elif self.mask == "segments":
+            arrays["mask"] = np.sort(numbers.integers(0, 3, (self.batch, max(self.queries, self.keys)))).astype(np.int32)
+        return arrays
+
+    def visible(self, mask):
+        q, k = jnp.arange(self.queries)[:, None], jnp.arange(self.keys)[None, :]
+        if self.mask == "causal":
+            return k <= q + max(0, self.keys - self.queries)
+        if self.mask == "window":
+            return (k <= q + 3) & (k > q - 20)
+        if self.mask == "lengths":
+            return k[None, None] < mask[:, None, None, None]
+        if self.mask == "segments":
+            return (mask[:, : self.queries, None] == mask[:, None, : self.keys])[:, None]
+        return mask
+
+    def __call__(self, arrays):
+        q, k, v = arrays["q"], arrays["k"], arrays["v"]
+        if self.groups > 1:
+            k, v = (jnp.repeat(x, self.groups, axis=2 if self.heads_last else 1) for x in (k, v))
+        wide = jnp.promote_types(q.dtype, jnp.float32) if self.wide_product else q.dtype
+        names = ("bqnd", "bknd") if self.heads_last else ("bnqd", "bnkd")
+        scores = jnp.einsum(f"{names[0]},{names[1]}->bnqk", q, k, preferred_element_type=wide) * self.scale
+        if self.cap:
+            scores = self.cap * jnp.tanh(scores / self.cap)
+        if self.bias:
+            scores = scores + arrays["bias"].astype(scores.dtype)
+        if self.mask:
+            hidden = max(self.hidden, float(jnp.finfo(scores.dtype).min)) if np.isfinite(self.hidden) else self.hidden
+            scores = jnp.where(self.visible(arrays.get("mask")), scores, hidden)
+        if self.softmax == "jax":
+            weights = jax.nn.softmax(scores, axis=-1)
+        else:
+            weights = jnp.exp(scores - scores.max(-1, keepdims=True))
+            weights = weights / weights.sum(-1, keepdims=True)
+        return jnp.einsum(f"bnqk,{names[1]}->{names[0]}", weights.astype(v.dtype), v)
+
+    def __str__(self):
+        return ", ".join(f"{key} {value}" for key, value in vars(self).items() if key != "draw")
+
+
+def exactly(attention, arrays):
+    """The result in f64, and the sum of the sizes of its terms."""
+    with jax.enable_x64(True):
+        wide = {name: x.astype(np.float64) if name != "mask" else x for name, x in arrays.items()}
+        return np.asarray(attention(wide)), np.asarray(attention(wide | {"v": np.abs(wide["v"])}))
+
+
+def disagreement(attention, arrays, separate, fused):
+    """Words about the difference; None if there is none that matters."""
+    for name, result in ("evaluated", separate), ("compiled", fused):
+        if isinstance(result, str):
+            return f"{name}: {result}"
+    separate, fused = (x[0].astype(np.float64) for x in (separate, fused))
+    if not np.array_equal(np.isnan(separate), np.isnan(fused)):
+        return f"NaN: {np.isnan(separate).sum()} evaluated, {np.isnan(fused).sum()} compiled"
+    exact, terms = exactly(attention, arrays)
+    known = np.isfinite(exact) & np.isfinite(separate)
+    if not np.array_equal(separate[~known], fused[~known], equal_nan=True):
+        return "infinities differ"
+    ulp = float(ml_dtypes.finfo(attention.type).eps)
+    error, allowed = np.abs(fused - exact), 2 * np.max(np.abs(separate - exact)[known], initial=0) + 2 * ulp * terms
+    if np.all(error[known] <= allowed[known]):
+        return None
+    worst = np.argmax(np.where(known, error - allowed, -np.inf))
+    return f"error {error.flat[worst]:.3e}, allowed {allowed.flat[worst]:.3e}"
+
+
+def test_random_attentions(request, tmp_path):
+    count, seed = request.config.getoption("--programs"), request.config.getoption("--seed")
+    attentions = [Attention(f"{seed}/{i}") for i in range(count)]
+    cases, inputs = [], []
+    for i, attention in enumerate(attentions):
+        arrays = attention.inputs()
+        inputs.append(arrays)
+        exported = export.export(jax.jit(attention), platforms=["cpu"])(arrays)
+        like = np.zeros(exported.out_avals[0].shape, attention.type)
+        cases.append(artifacts.Case(f"a{i}", "attention", 1, exported.mlir_module_serialized, jax.tree.leaves(arrays), [like]))
+    separate = evaluator.evaluate(cases, tmp_path)
+    for output in tmp_path.glob("*.out*"):
+        output.unlink()
+    log = []
+    fused = evaluator.evaluate(cases, tmp_path, "--on=cpu", "--compile.remarks=fuse", log=log)
+    wrong = []
+    for case, attention, arrays in zip(cases, attentions, inputs):
+        words = disagreement(attention, arrays, separate[case.name], fused[case.name])
+        if words:
+            wrong.append(f"{case.name}: {words}\n  {attention}")
+    kernels = len(re.findall(FUSED, "".join(log)))
+    request.config.stash.setdefault(conftest.SUMMARY, []).append(f"{kernels} of {count} attentions became one kernel")
+    assert not wrong, "\n".join(wrong)
+    # Fewer than 16 queries, or a single key, keep separate kernels.
+    assert kernels >= count / 2
