@@ -3,7 +3,7 @@
     tilewright vgpu run --chip=sm_100a --check=all -- python attention.py RUNTIME VARIANT BLOCKS
 
 RUNTIME is the library made of Runtime.cpp, VARIANT plain, causal, grouped (two heads of queries for
-one of keys) or stolen (blocks cancel others and take their tiles), BLOCKS 1 or 2 (cta_group::2).
+one of keys) or stolen (causal; blocks cancel others and take their tiles), BLOCKS 1 or 2 (cta_group::2).
 """
 
 import math
@@ -39,7 +39,7 @@ import quack.dsl.mixed_constexpr_if  # noqa: E402, F401
 from flash_attn.cute.flash_fwd_sm100 import FlashAttentionForwardSm100  # noqa: E402
 
 _, variant, blocks = sys.argv[1:]
-CAUSAL = variant == "causal"
+CAUSAL = variant in ("causal", "stolen")
 # Odd lengths: the last tile of queries and of keys is incomplete. Each pair of blocks has 512 queries.
 QUERIES, KEYS = (300, 427) if CAUSAL else (601, 300)
 HEADS, KEY_HEADS, WIDTH = 2, 1 if variant == "grouped" else 2, 128
