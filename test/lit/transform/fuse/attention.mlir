@@ -82,3 +82,26 @@ func.func @operands_are_broadcast(%q: tensor<1x32xf32>, %k: tensor<16xf32>, %v: 
   %o = stablehlo.dot_general %p, %vb, contracting_dims = [1] x [0] : (tensor<32x16xf32>, tensor<16x4xf32>) -> tensor<32x4xf32>
   return %o : tensor<32x4xf32>
 }
+
+/// A softmax of bf16, as JAX writes it: the sum is f32, and rounded before the quotient.
+// CHECK-LABEL: func.func @small_floats
+// CHECK: exec.softmax_dot(%arg0, %arg1, %arg2) sizes [32, 16, 8, 4] {{.*}} weights bf16
+// CHECK-NOT: stablehlo.dot_general
+func.func @small_floats(%q: tensor<32x8xbf16>, %k: tensor<16x8xbf16>, %v: tensor<16x4xbf16>) -> tensor<32x4xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %lowest = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %lb = stablehlo.broadcast_in_dim %lowest, dims = [] : (tensor<bf16>) -> tensor<32xbf16>
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<32x8xbf16>, tensor<16x8xbf16>) -> tensor<32x16xbf16>
+  %m = stablehlo.reduce(%s init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<32x16xbf16>, tensor<bf16>) -> tensor<32xbf16>
+  %n = stablehlo.maximum %m, %lb : tensor<32xbf16>
+  %nb = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<32xbf16>) -> tensor<32x16xbf16>
+  %d = stablehlo.subtract %s, %nb : tensor<32x16xbf16>
+  %e = stablehlo.exponential %d : tensor<32x16xbf16>
+  %f = stablehlo.convert %e : (tensor<32x16xbf16>) -> tensor<32x16xf32>
+  %l = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<32x16xf32>, tensor<f32>) -> tensor<32xf32>
+  %c = stablehlo.convert %l : (tensor<32xf32>) -> tensor<32xbf16>
+  %cb = stablehlo.broadcast_in_dim %c, dims = [0] : (tensor<32xbf16>) -> tensor<32x16xbf16>
+  %p = stablehlo.divide %e, %cb : tensor<32x16xbf16>
+  %o = stablehlo.dot_general %p, %v, contracting_dims = [1] x [0] : (tensor<32x16xbf16>, tensor<16x4xbf16>) -> tensor<32x4xbf16>
+  return %o : tensor<32x4xbf16>
+}

@@ -70,7 +70,7 @@ private:
   const Node &node(unsigned id) const { return *cascade.nodes.node(id); }
   bool findReductions();
   bool isSoftmax();
-  bool isMaximum(const Node &value) const;
+  bool isMaximum(const Node &converted) const;
   bool isWeight(const Reduction &reduction, const Linear &score, bool isDivided);
   bool findScore();
   bool hasTypes();
@@ -125,8 +125,17 @@ bool Matcher::findReductions() {
   return true;
 }
 
+/// The node whose value is converted between types of floats, if it is a conversion.
+const Node &beforeConversions(const Node &value) {
+  const Node *node = &value;
+  while (node->isOp("convert") && isa<FloatType>(node->operands[0]->element))
+    node = node->operands[0];
+  return *node;
+}
+
 /// JAX may combine the maximum with -inf, and replace one that is not finite by 0.
-bool Matcher::isMaximum(const Node &value) const {
+bool Matcher::isMaximum(const Node &converted) const {
+  const Node &value = beforeConversions(converted);
   auto isConstant = [](const Node &node, double number) {
     return node.kind == Node::Kind::constant && node.number == number;
   };
@@ -159,9 +168,10 @@ bool Matcher::isWeight(const Reduction &reduction, const Linear &ofScore, bool i
     return false;
   if (!isDivided)
     return form.factor.empty();
-  return form.factor.size() == 1 && form.factor[0].second == -1 &&
-         node(form.factor[0].first).kind == Node::Kind::reduced &&
-         node(form.factor[0].first).reduction == sum;
+  if (form.factor.size() != 1 || form.factor[0].second != -1)
+    return false;
+  const Node &divisor = beforeConversions(node(form.factor[0].first));
+  return divisor.kind == Node::Kind::reduced && divisor.reduction == sum;
 }
 
 /// Whether the library computes with these types: sums are f32, elements are whole bytes.
