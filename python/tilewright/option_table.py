@@ -73,6 +73,8 @@ class OptionTable:
     """Max number of inputs plus outputs of one fusion; changes what is compiled."""
     fuse_split_reduce_elements: int | None = None
     """Min number of reduced elements for a two-level reduction; changes what is compiled."""
+    fuse_attention: bool | None = None
+    """On CPUs, compute attention without all scores in memory; changes what is compiled."""
     runtime_devices: int | None = None
     """CPU devices in this process; changes how programs run."""
     runtime_threads: int | None = None
@@ -142,6 +144,7 @@ NAMES = {
     "fuse_max_ops": "fuse.max-ops",
     "fuse_max_operands": "fuse.max-operands",
     "fuse_split_reduce_elements": "fuse.split-reduce-elements",
+    "fuse_attention": "fuse.attention",
     "runtime_devices": "runtime.devices",
     "runtime_threads": "runtime.threads",
     "runtime_memory_limit": "runtime.memory-limit",

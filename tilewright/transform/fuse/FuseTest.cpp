@@ -90,6 +90,28 @@ TEST(Fuse, LargeReductionsAreSplitFromAGivenSize) {
             "1 x reduce: 1 op over 65536 reduced over [0], an op by itself\n");
 }
 
+TEST(Fuse, AttentionIsOneOpUnlessTheOptionSaysOtherwise) {
+  const char *text = R"(
+    func.func @main(%q: tensor<32x8xf32>, %k: tensor<64x8xf32>, %v: tensor<64x4xf32>) -> tensor<32x4xf32> {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<32x8xf32>, tensor<64x8xf32>) -> tensor<32x64xf32>
+      %m = stablehlo.reduce(%s init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<32x64xf32>, tensor<f32>) -> tensor<32xf32>
+      %mb = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<32xf32>) -> tensor<32x64xf32>
+      %d = stablehlo.subtract %s, %mb : tensor<32x64xf32>
+      %e = stablehlo.exponential %d : tensor<32x64xf32>
+      %l = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<32x64xf32>, tensor<f32>) -> tensor<32xf32>
+      %lb = stablehlo.broadcast_in_dim %l, dims = [0] : (tensor<32xf32>) -> tensor<32x64xf32>
+      %p = stablehlo.divide %e, %lb : tensor<32x64xf32>
+      %o = stablehlo.dot_general %p, %v, contracting_dims = [1] x [0] : (tensor<32x64xf32>, tensor<64x4xf32>) -> tensor<32x4xf32>
+      return %o : tensor<32x4xf32>
+    })";
+  FuseOptions options;
+  EXPECT_THAT(fused(text, options), testing::Not(HasSubstr("exponential")));
+  options.attention = false;
+  EXPECT_THAT(fused(text, options), HasSubstr("exponential"));
+}
+
 TEST(Fuse, TheClosingCheckNamesTheOp) {
   std::string complaint = fused(chain(1), [](mlir::PassManager &passes) {
     passes.addNestedPass<mlir::func::FuncOp>(fuse::createVerifyFusedPass());

@@ -176,7 +176,7 @@ def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect",
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let options = [Option<"blockSize", "block-size", "int64_t", "0", "Elements of a block; 0 changes nothing">,
-                 Option<"attention", "attention", "bool", "true", "Join softmax and its products into exec.softmax_dot">];
+                 Option<"attention", "attention", "bool", "FuseOptions().attention", "Join softmax and its products into exec.softmax_dot">];
 }
 
 def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {

@@ -22,7 +22,9 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createExpandScaledProductsPass());
   functions.addPass(createSplitProductsPass());
   // Before reductions are split, which changes their shapes.
-  functions.addPass(createCascadesPass());
+  CascadesPassOptions cascades;
+  cascades.attention = options.attention;
+  functions.addPass(createCascadesPass(cascades));
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
