@@ -2,6 +2,7 @@
 a single product, or odd ones."""
 
 import concurrent.futures
+import importlib.metadata
 import sys
 
 import block_scaled_cases as cases
@@ -101,9 +102,10 @@ def check_programs():
 
 
 if __name__ == "__main__":
-    from tilewright import jax_plugin
+    if not importlib.metadata.entry_points(group="jax_plugins", name="tilewright"):  # not installed: from the tree
+        from tilewright import jax_plugin
 
-    jax_plugin.initialize()
+        jax_plugin.initialize()
     for argument in sys.argv[1:]:
         if argument == "odd":
             check_odd()
