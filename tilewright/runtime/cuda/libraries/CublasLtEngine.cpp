@@ -1,8 +1,6 @@
 #include "tilewright/cuda-api/CublasLt.h"
-#include "tilewright/runtime/cuda/libraries/LibraryEngine.h"
+#include "tilewright/runtime/cuda/libraries/HandleEngine.h"
 #include "tilewright/support/Concat.h"
-
-#include <span>
 
 namespace tilewright::runtime::cuda::libraries {
 
@@ -137,56 +135,21 @@ private:
   cublasLtMatmulHeuristicResult_t choice = {};
 };
 
-class Engine final : public LibraryEngine {
-public:
-  Engine(std::shared_ptr<const Functions> functions, cublasLtHandle_t handle, int version)
-      : functions(std::move(functions)), handle(handle), number(version) {}
-  ~Engine() override { functions->Destroy(handle); }
-
-  Library library() const override { return Library::cublasLt; }
-  int version() const override { return number; }
-  Result<std::unique_ptr<LibraryPlan>> plan(const ScaledProduct &product,
-                                            size_t maxWorkspace) override {
-    auto made = std::make_unique<Plan>(*functions, handle, product);
-    TILEWRIGHT_TRY(made->prepare(maxWorkspace));
-    return std::unique_ptr<LibraryPlan>(std::move(made));
-  }
-
-private:
-  const std::shared_ptr<const Functions> functions;
-  const cublasLtHandle_t handle;
-  const int number;
-};
-
-Result<std::unique_ptr<LibraryEngine>> connect(const LoadedLibrary &loaded) {
-  auto functions = std::static_pointer_cast<const Functions>(loaded.functions);
-  cublasLtHandle_t handle = nullptr;
-  TILEWRIGHT_TRY_LT(*functions, Create, &handle);
-  return std::unique_ptr<LibraryEngine>(
-      std::make_unique<Engine>(std::move(functions), handle, loaded.version));
-}
+using Engine = HandleEngine<Library::cublasLt, Functions, cublasLtHandle_t, Plan>;
 
 } // namespace
 
 Result<LoadedLibrary> loadCublasLt(const std::string &file) {
-  static constexpr const char *names[] = {
-#define TILEWRIGHT_NAME(name, parameters, arguments) "cublasLt" #name,
-      TILEWRIGHT_CUBLASLT_FUNCTIONS(TILEWRIGHT_NAME)
-#undef TILEWRIGHT_NAME
-          "cublasLtGetStatusString",
-      "cublasLtGetVersion"};
-  void *addresses[std::size(names)];
-  TILEWRIGHT_TRY(loadFunctions(file, names, addresses));
+  TILEWRIGHT_ASSIGN(const OpenLibrary library, OpenLibrary::open(file));
   auto functions = std::make_shared<Functions>();
-  void **next = addresses;
-#define TILEWRIGHT_TAKE(name, parameters, arguments)                                               \
-  functions->name = reinterpret_cast<decltype(functions->name)>(*next++);
-  TILEWRIGHT_CUBLASLT_FUNCTIONS(TILEWRIGHT_TAKE)
-  TILEWRIGHT_TAKE(GetStatusString, , )
-  TILEWRIGHT_TAKE(GetVersion, , )
-#undef TILEWRIGHT_TAKE
-  return LoadedLibrary{Library::cublasLt, file, static_cast<int>(functions->GetVersion()), connect,
-                       functions};
+#define TILEWRIGHT_FIND(name, parameters, arguments)                                               \
+  TILEWRIGHT_TRY(library.find("cublasLt" #name, functions->name));
+  TILEWRIGHT_CUBLASLT_FUNCTIONS(TILEWRIGHT_FIND)
+  TILEWRIGHT_FIND(GetStatusString, , )
+  TILEWRIGHT_FIND(GetVersion, , )
+#undef TILEWRIGHT_FIND
+  return LoadedLibrary{Library::cublasLt, file, static_cast<int>(functions->GetVersion()),
+                       Engine::connect, functions};
 }
 
 } // namespace tilewright::runtime::cuda::libraries

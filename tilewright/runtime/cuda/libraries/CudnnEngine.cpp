@@ -1,5 +1,5 @@
 #include "tilewright/cuda-api/Cudnn.h"
-#include "tilewright/runtime/cuda/libraries/LibraryEngine.h"
+#include "tilewright/runtime/cuda/libraries/HandleEngine.h"
 #include "tilewright/support/Concat.h"
 
 #include <array>
@@ -317,56 +317,21 @@ private:
   size_t workspace = 0;
 };
 
-class Engine final : public LibraryEngine {
-public:
-  Engine(std::shared_ptr<const Functions> functions, cudnnHandle_t handle, int version)
-      : functions(std::move(functions)), handle(handle), number(version) {}
-  ~Engine() override { functions->Destroy(handle); }
-
-  Library library() const override { return Library::cudnn; }
-  int version() const override { return number; }
-  Result<std::unique_ptr<LibraryPlan>> plan(const ScaledProduct &product,
-                                            size_t maxWorkspace) override {
-    auto made = std::make_unique<Plan>(*functions, handle, product);
-    TILEWRIGHT_TRY(made->prepare(maxWorkspace));
-    return std::unique_ptr<LibraryPlan>(std::move(made));
-  }
-
-private:
-  const std::shared_ptr<const Functions> functions;
-  const cudnnHandle_t handle;
-  const int number;
-};
-
-Result<std::unique_ptr<LibraryEngine>> connect(const LoadedLibrary &loaded) {
-  auto functions = std::static_pointer_cast<const Functions>(loaded.functions);
-  cudnnHandle_t handle = nullptr;
-  TILEWRIGHT_TRY(functions->check(functions->Create(&handle), "Create"));
-  return std::unique_ptr<LibraryEngine>(
-      std::make_unique<Engine>(std::move(functions), handle, loaded.version));
-}
+using Engine = HandleEngine<Library::cudnn, Functions, cudnnHandle_t, Plan>;
 
 } // namespace
 
 Result<LoadedLibrary> loadCudnn(const std::string &file) {
-  static constexpr const char *names[] = {
-#define TILEWRIGHT_NAME(name, parameters, arguments) "cudnn" #name,
-      TILEWRIGHT_CUDNN_FUNCTIONS(TILEWRIGHT_NAME)
-#undef TILEWRIGHT_NAME
-          "cudnnGetErrorString",
-      "cudnnGetVersion"};
-  void *addresses[std::size(names)];
-  TILEWRIGHT_TRY(loadFunctions(file, names, addresses));
+  TILEWRIGHT_ASSIGN(const OpenLibrary library, OpenLibrary::open(file));
   auto functions = std::make_shared<Functions>();
-  void **next = addresses;
-#define TILEWRIGHT_TAKE(name, parameters, arguments)                                               \
-  functions->name = reinterpret_cast<decltype(functions->name)>(*next++);
-  TILEWRIGHT_CUDNN_FUNCTIONS(TILEWRIGHT_TAKE)
-  TILEWRIGHT_TAKE(GetErrorString, , )
-  TILEWRIGHT_TAKE(GetVersion, , )
-#undef TILEWRIGHT_TAKE
-  return LoadedLibrary{Library::cudnn, file, static_cast<int>(functions->GetVersion()), connect,
-                       functions};
+#define TILEWRIGHT_FIND(name, parameters, arguments)                                               \
+  TILEWRIGHT_TRY(library.find("cudnn" #name, functions->name));
+  TILEWRIGHT_CUDNN_FUNCTIONS(TILEWRIGHT_FIND)
+  TILEWRIGHT_FIND(GetErrorString, , )
+  TILEWRIGHT_FIND(GetVersion, , )
+#undef TILEWRIGHT_FIND
+  return LoadedLibrary{Library::cudnn, file, static_cast<int>(functions->GetVersion()),
+                       Engine::connect, functions};
 }
 
 /// Has cuDNN check the graph of a product, which needs no GPU.

@@ -8,7 +8,6 @@
 #include "tilewright/support/Status.h"
 
 #include <memory>
-#include <span>
 #include <string>
 
 namespace tilewright::runtime::cuda::libraries {
@@ -65,10 +64,6 @@ Result<LoadedLibrary> loadCudnn(const std::string &file);
 
 /// Has cuDNN check the graph that a plan of the product would be made of. Needs no GPU.
 Status checkCudnnGraph(const LoadedLibrary &loaded, const artifact::ScaledProduct &product);
-
-/// dlopen(), and an address for each of `names` in `addresses`. For loadCublasLt and loadCudnn.
-Status loadFunctions(const std::string &file, std::span<const char *const> names,
-                     std::span<void *> addresses);
 
 } // namespace tilewright::runtime::cuda::libraries
 
