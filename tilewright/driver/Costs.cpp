@@ -246,19 +246,18 @@ static Arithmetic ofFunction(func::FuncOp function) {
 /// Attention as if no block of it were masked.
 static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
   const ArrayRef<int64_t> sizes = op.getSizes();
-  double scores = 1;
-  for (int64_t size : sizes.drop_back(2))
-    scores *= static_cast<double>(size);
+  int64_t heads = 1;
+  for (int64_t size : sizes.drop_back(4))
+    heads *= size;
   const auto queries = *(sizes.end() - 4), keys = *(sizes.end() - 3), depth = *(sizes.end() - 2),
              width = sizes.back();
+  const double scores =
+      static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys);
   const Arithmetic ofScore = ofFunction(
       symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue()));
   // Beside both products: the maximum, a subtraction, an exponential and a sum.
   const double flops = scores * (2 * static_cast<double>(depth + width) + ofScore.flops + 3);
   artifact::StepCost cost;
-  int64_t heads = 1;
-  for (int64_t size : sizes.drop_back(4))
-    heads *= size;
   Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
   addLarger(heads, queries, keys, depth, element, cost);
   addLarger(heads, queries, width, keys, element, cost);

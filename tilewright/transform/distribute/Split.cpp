@@ -211,14 +211,9 @@ private:
   /// Inlines a manual computation's body; replaces a constraint by its operand, and the rule of a
   /// function by those that it returns.
   static void inlineBody(Operation *op) {
-    if (isRuleOfFunction(op)) {
-      op->replaceAllUsesWith(op->getOperands().take_back(op->getNumResults()));
-      op->erase();
-      return;
-    }
     auto manual = dyn_cast<sdy::ManualComputationOp>(op);
     if (!manual) {
-      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->replaceAllUsesWith(op->getOperands().take_back(op->getNumResults()));
       op->erase();
       return;
     }

@@ -82,13 +82,10 @@ static exec::LaunchOp makeLaunch(OpBuilder &builder, exec::FusionOp fusion, Kern
                        {builder.getNamedAttr("bytes", builder.getI64IntegerAttr(cost.bytes)),
                         builder.getNamedAttr("flops", builder.getI64IntegerAttr(cost.flops))}));
   // The driver records the arithmetic of the fusion's ops for the executable's step costs, and the
-  // products that a library may compute.
-  for (StringRef name : {"exec.work", "exec.scaled"})
+  // products that a library may compute; tile-unpack-loads reads "exec.unpacks".
+  for (StringRef name : {"exec.work", "exec.scaled", "exec.unpacks"})
     if (Attribute known = fusion->getDiscardableAttr(name))
       launch->setDiscardableAttr(name, known);
-  // For tile-unpack-loads.
-  if (Attribute unpacks = fusion->getDiscardableAttr("exec.unpacks"))
-    launch->setDiscardableAttr("exec.unpacks", unpacks);
   return launch;
 }
 
