@@ -34,6 +34,11 @@ Executable sampleExecutable() {
                                  .precision = Precision::highest,
                                  .productType = ElementType::bf16},
                   {"epilogue_0"}},
+                 {AttentionCall{.sizes = {4, 4, 2, 2},
+                                .dims = {0, 2, 1, 2, 1, 3, 0, 3},
+                                .weightType = ElementType::bf16,
+                                .maskedScore = {0x7f800000}},
+                  {"score_0", "visible_0"}},
                  {LapackCall{.routine = LapackRoutine::trsm, .options = "LUNN"}, {}}};
 
   e.blocks.resize(9);

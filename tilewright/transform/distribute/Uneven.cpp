@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/distribute/local/Local.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
 
@@ -50,8 +51,6 @@ public:
   }
 
 private:
-  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
   void pad(sdy::ShardingConstraintOp op) {
     auto type = dyn_cast<RankedTensorType>(op.getType());
     // The shape in a manual region is that of a shard.

@@ -30,10 +30,11 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
           for (unsigned i = 0; i < found->reductions.size(); ++i)
             explain(*found, i);
       });
-    if (joinsAttention())
-      joinAttention();
+    const bool hasJoined = joinsAttention() && joinAttention();
     if (blockSize > 0)
       computeLargestInBlocks(getOperation().getBody().front());
+    else if (!hasJoined)
+      markAllAnalysesPreserved();
   }
 
   /// GPUs have no kernel for it yet. With blocks, the reductions themselves are wanted.
@@ -41,7 +42,9 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
     return attention && blockSize <= 0 && !exec::targetOf(getOperation()).isGpu();
   }
 
-  void joinAttention() {
+  /// Returns whether the function has changed.
+  bool joinAttention() {
+    bool hasJoined = false;
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
       if (llvm::range_size(block->getOps<stablehlo::DotGeneralOp>()) >= 2)
@@ -58,7 +61,9 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
       for (const std::unique_ptr<cascade::Cascade> &found : cascades) {
         Location loc = found->reductions.back().op->getLoc();
         std::string why;
-        if (cascade::replaceByAttention(*found, why))
+        const bool isJoined = bool(cascade::replaceByAttention(*found, why));
+        hasJoined |= isJoined;
+        if (isJoined)
           remark::passed(loc, opts)
               << remark::add("{0}", "two products and the softmax between them become one kernel")
               << remark::reason("{0}", "no tensor has an element for each query and key");
@@ -68,6 +73,7 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
               << remark::reason("{0}", why);
       }
     }
+    return hasJoined;
   }
 
   void computeLargestInBlocks(Block &block) {

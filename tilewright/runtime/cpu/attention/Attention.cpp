@@ -1,7 +1,6 @@
 #include "tilewright/runtime/cpu/attention/Attention.h"
 
 #include "tilewright/runtime/cpu/matmul/Load.h"
-#include "tilewright/support/Concat.h"
 
 #include <algorithm>
 #include <limits>
@@ -72,8 +71,6 @@ Attention::Attention(AttentionProblem problem, ScoreFunction score, const CpuFea
   blockKeys = roundUp(blocks.keys ? blocks.keys : 256, keyUnit);
   blockKeys = std::min(blockKeys, roundUp(shape.keys, keyUnit));
 }
-
-std::string Attention::name() const { return concat(first->name, ", ", second->name); }
 
 namespace {
 
@@ -159,16 +156,15 @@ struct Attention::Task {
     const PanelKernel &first = *self.first, &second = *self.second;
     const int64_t paddedKeys = roundUp(self.blockKeys, second.depth);
     // Whole panels, because packing writes the zeros of missing lines.
-    auto lines = [](int64_t count, int64_t width) { return roundUp(count, width); };
     const int64_t depth = roundUp(shape.depth, first.depth);
     const bool isSeparate = shape.weightType != ElementType::f32;
     const BlockMemory memory(
-        {lines(rows, first.rows) * depth * bytesOf(first.lhsPacked),
-         std::max(lines(self.blockKeys, first.columns) * depth * bytesOf(first.rhsPacked),
-                  lines(shape.width, second.columns) * paddedKeys * bytesOf(second.rhsPacked)),
+        {roundUp(rows, first.rows) * depth * bytesOf(first.lhsPacked),
+         std::max(roundUp(self.blockKeys, first.columns) * depth * bytesOf(first.rhsPacked),
+                  roundUp(shape.width, second.columns) * paddedKeys * bytesOf(second.rhsPacked)),
          rows * self.blockKeys * bytesOf(ElementType::f32),
          isSeparate ? rows * self.blockKeys * bytesOf(shape.weightType) : 0,
-         lines(rows, second.rows) * paddedKeys * bytesOf(second.lhsPacked),
+         roundUp(rows, second.rows) * paddedKeys * bytesOf(second.lhsPacked),
          rows * shape.width * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32),
          rows * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32)});
     auto floats = [&](size_t part) { return reinterpret_cast<float *>(memory[part]); };

@@ -97,10 +97,6 @@ public:
 
   void run(const AttentionOperands &operands, ThreadPool &pool) const;
 
-  const AttentionProblem &problem() const { return shape; }
-  /// "amx bf16 32x32, amx bf16 32x32", for records.
-  std::string name() const;
-
 private:
   struct Task;
 

@@ -26,13 +26,6 @@ struct Input {
   Lanes ofRow = {}; // the element of the row, if there is only one
 };
 
-/// The columns of a row that are computed together. A null mask means all lanes.
-struct Columns {
-  Value *done; // from the first column of the block on
-  unsigned width;
-  Value *mask;
-};
-
 /// The common part of both functions: loops over a block, and arguments of the scalar function.
 class BlockEmitter {
 public:
@@ -69,23 +62,8 @@ public:
     return row;
   }
 
-  /// Emits `step` for all columns of a row.
   void eachColumns(function_ref<void(const Columns &)> step) {
-    Value *whole = ir.CreateUDiv(columns, b.i64(lanes));
-    b.loop(whole, [&](Value *i) { step({ir.CreateMul(i, b.i64(lanes)), lanes, nullptr}); });
-    Value *done = ir.CreateMul(whole, b.i64(lanes));
-    Value *rest = ir.CreateSub(columns, done);
-    if (!b.machine.hasMasks || lanes == 1) {
-      b.loop(rest, [&](Value *i) { step({ir.CreateAdd(done, i), 1, nullptr}); });
-      return;
-    }
-    Value *some = ir.CreateZExt(ir.CreateICmpSGT(rest, b.i64(0)), ir.getInt64Ty());
-    b.loop(some, [&](Value *) {
-      Type *narrow = b.vectorOf(ir.getInt32Ty(), lanes);
-      step({done, lanes,
-            ir.CreateICmpSLT(ir.CreateTrunc(b.laneNumbers(lanes), narrow),
-                             b.splat(ir.CreateTrunc(rest, ir.getInt32Ty()), lanes))});
-    });
+    cpu::eachColumns(b, columns, lanes, step);
   }
 
   /// The result of the scalar function; `first` are the arguments before the number of the query.

@@ -26,6 +26,26 @@ Function *beginFunction(LaneBuilder &b, mlir::func::FuncOp body, FunctionType *t
   return function;
 }
 
+void eachColumns(LaneBuilder &b, Value *columns, unsigned lanes,
+                 function_ref<void(const Columns &)> step) {
+  IRBuilder<> &ir = b.ir;
+  Value *whole = ir.CreateUDiv(columns, b.i64(lanes));
+  b.loop(whole, [&](Value *i) { step({ir.CreateMul(i, b.i64(lanes)), lanes, nullptr}); });
+  Value *done = ir.CreateMul(whole, b.i64(lanes));
+  Value *rest = ir.CreateSub(columns, done);
+  if (!b.machine.hasMasks || lanes == 1) {
+    b.loop(rest, [&](Value *i) { step({ir.CreateAdd(done, i), 1, nullptr}); });
+    return;
+  }
+  Value *some = ir.CreateZExt(ir.CreateICmpSGT(rest, b.i64(0)), ir.getInt64Ty());
+  b.loop(some, [&](Value *) {
+    Type *narrow = b.vectorOf(ir.getInt32Ty(), lanes);
+    step({done, lanes,
+          ir.CreateICmpSLT(ir.CreateTrunc(b.laneNumbers(lanes), narrow),
+                           b.splat(ir.CreateTrunc(rest, ir.getInt32Ty()), lanes))});
+  });
+}
+
 void emitBody(LaneBuilder &b, mlir::func::FuncOp body) {
   IRBuilder<> &ir = b.ir;
   Type *pointer = ir.getPtrTy();

@@ -20,6 +20,18 @@ bool isBody(mlir::func::FuncOp function);
 llvm::Function *beginFunction(LaneBuilder &builder, mlir::func::FuncOp body,
                               llvm::FunctionType *type);
 
+/// The columns of a row that are computed together, from `done` on. A null mask means all lanes.
+struct Columns {
+  llvm::Value *done;
+  unsigned width;
+  llvm::Value *mask;
+};
+
+/// Emits `step` for all columns of a row, `lanes` at a time. The remainder is one masked step if
+/// the machine has masks, and single columns otherwise.
+void eachColumns(LaneBuilder &builder, llvm::Value *columns, unsigned lanes,
+                 llvm::function_ref<void(const Columns &)> step);
+
 /// Emits `void name(const void *const *args, void *const *results)`: each argument points to one
 /// element in its storage type.
 void emitBody(LaneBuilder &builder, mlir::func::FuncOp function);

@@ -52,8 +52,8 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
 
   const auto lanes =
       std::max(1u, b.machine.vectorBytes / static_cast<unsigned>(lanes::storageBytes(sums)));
-  /// Emits `width` columns of a row, beginning at column `done`; a null `mask` means all lanes.
-  auto emitColumns = [&](Value *row, Value *rowOfTile, Value *done, unsigned width, Value *mask) {
+  auto emitColumns = [&](Value *row, Value *rowOfTile, const Columns &at) {
+    const auto [done, width, mask] = at;
     Value *column = ir.CreateAdd(columnBegin, done);
     SmallVector<Lanes> arguments = {b.load(sums, tile, ir.CreateAdd(rowOfTile, done), width, mask)};
     for (const Buffer &input : ArrayRef(buffers).take_front(inputs))
@@ -74,25 +74,7 @@ void emitEpilogue(LaneBuilder &b, mlir::func::FuncOp body) {
     for (Buffer &input : MutableArrayRef(buffers).take_front(inputs))
       if (input.columnStride == 0)
         input.early = b.load(input.type, input.base, input.indexOf(b, row, nullptr), 1, nullptr);
-    Value *whole = ir.CreateUDiv(columns, b.i64(lanes));
-    b.loop(whole, [&](Value *step) {
-      emitColumns(row, rowOfTile, ir.CreateMul(step, b.i64(lanes)), lanes, nullptr);
-    });
-    Value *done = ir.CreateMul(whole, b.i64(lanes));
-    if (b.machine.hasMasks && lanes > 1) {
-      // Process the remainder in one masked step.
-      Value *rest = ir.CreateSub(columns, done);
-      Value *some = ir.CreateZExt(ir.CreateICmpSGT(rest, b.i64(0)), word);
-      b.loop(some, [&](Value *) {
-        Type *narrow = b.vectorOf(ir.getInt32Ty(), lanes);
-        Value *mask = ir.CreateICmpSLT(ir.CreateTrunc(b.laneNumbers(lanes), narrow),
-                                       b.splat(ir.CreateTrunc(rest, ir.getInt32Ty()), lanes));
-        emitColumns(row, rowOfTile, done, lanes, mask);
-      });
-      return;
-    }
-    b.loop(ir.CreateSub(columns, done),
-           [&](Value *step) { emitColumns(row, rowOfTile, ir.CreateAdd(done, step), 1, nullptr); });
+    eachColumns(b, columns, lanes, [&](const Columns &at) { emitColumns(row, rowOfTile, at); });
   });
   ir.CreateRetVoid();
 }

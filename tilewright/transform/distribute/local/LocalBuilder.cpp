@@ -1,5 +1,7 @@
 #include "tilewright/transform/distribute/local/LocalBuilder.h"
 
+#include "tilewright/transform/TypeOf.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 
 #include <complex>
@@ -7,8 +9,6 @@
 using namespace mlir;
 
 namespace tilewright::distribute {
-
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 Value LocalBuilder::position(int64_t number) {
   auto type = RankedTensorType::get({}, builder.getI32Type());

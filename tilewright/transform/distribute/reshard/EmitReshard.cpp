@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/distribute/reshard/Reshard.h"
 
 #include "mlir/IR/Matchers.h"
@@ -150,8 +151,6 @@ public:
   }
 
 private:
-  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
   Value reshape(Value value, ArrayRef<int64_t> sizes) {
     return typeOf(value).getShape() == sizes
                ? value

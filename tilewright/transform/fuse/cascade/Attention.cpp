@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/EraseDead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,8 +18,6 @@ namespace {
 
 /// With fewer queries, products that read each key once are faster than packing the keys.
 constexpr int64_t minQueries = 16;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A tensor, and for each of its dimensions that of the space; depth and width follow those.
 struct Operand {
@@ -81,6 +80,7 @@ private:
   bool placeInputs();
   bool dependsOnProduct(const Node &node) const;
   Value emit(OpBuilder &builder, const Node &node);
+  const Node *maskedSide() const;
   Value emitVisible(OpBuilder &builder);
   DenseI64ArrayAttr numbered(OpBuilder &builder, const View &dims) const;
 
@@ -243,14 +243,26 @@ bool Matcher::isOnlyReader() {
   return true;
 }
 
+/// The dimensions of an operand of a product that are not free.
+struct SideDims {
+  ArrayRef<int64_t> batching, contracting;
+
+  bool isFree(int64_t dim) const {
+    return !llvm::is_contained(batching, dim) && !llvm::is_contained(contracting, dim);
+  }
+};
+
+SideDims sideDims(stablehlo::DotGeneralOp dot, bool isLhs) {
+  stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  if (isLhs)
+    return {numbers.getLhsBatchingDimensions(), numbers.getLhsContractingDimensions()};
+  return {numbers.getRhsBatchingDimensions(), numbers.getRhsContractingDimensions()};
+}
+
 /// The dimensions of an operand of a product whose result has `ofResult`.
 Operand operandOf(stablehlo::DotGeneralOp dot, bool isLhs, ArrayRef<int64_t> ofResult,
                   int64_t contracted) {
-  stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
-  ArrayRef<int64_t> batching =
-      isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
-  ArrayRef<int64_t> summed =
-      isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
+  const auto [batching, summed] = sideDims(dot, isLhs);
   Operand operand{isLhs ? dot.getLhs() : dot.getRhs(), {}};
   const int64_t lhsFree =
       typeOf(dot.getLhs()).getRank() - static_cast<int64_t>(batching.size() + summed.size());
@@ -284,26 +296,16 @@ bool Matcher::placeFirst() {
 
 bool Matcher::placeSecond() {
   const bool isLhs = last->mappedOperand == 0;
-  stablehlo::DotDimensionNumbersAttr numbers = second.getDotDimensionNumbers();
-  ArrayRef<int64_t> batching =
-      isLhs ? numbers.getLhsBatchingDimensions() : numbers.getRhsBatchingDimensions();
-  ArrayRef<int64_t> summed =
-      isLhs ? numbers.getLhsContractingDimensions() : numbers.getRhsContractingDimensions();
-  ArrayRef<int64_t> valueBatching =
-      isLhs ? numbers.getRhsBatchingDimensions() : numbers.getLhsBatchingDimensions();
-  ArrayRef<int64_t> valueSummed =
-      isLhs ? numbers.getRhsContractingDimensions() : numbers.getLhsContractingDimensions();
+  const SideDims side = sideDims(second, isLhs), valueSide = sideDims(second, !isLhs);
   View ofWeights, ofValues;
-  for (int64_t dim : batching)
+  for (int64_t dim : side.batching)
     resultDims.push_back(last->view[static_cast<size_t>(dim)]);
   for (size_t dim = 0; dim < last->view.size(); ++dim)
-    if (!llvm::is_contained(batching, static_cast<int64_t>(dim)) &&
-        !llvm::is_contained(summed, static_cast<int64_t>(dim)))
+    if (side.isFree(static_cast<int64_t>(dim)))
       ofWeights.push_back(last->view[dim]);
   Value value = isLhs ? second.getRhs() : second.getLhs();
   for (auto [dim, size] : llvm::enumerate(typeOf(value).getShape()))
-    if (!llvm::is_contained(valueBatching, static_cast<int64_t>(dim)) &&
-        !llvm::is_contained(valueSummed, static_cast<int64_t>(dim))) {
+    if (valueSide.isFree(static_cast<int64_t>(dim))) {
       ofValues.push_back(size == 1 ? -1 : width);
       widthSize *= size;
     }
@@ -395,15 +397,19 @@ Value Matcher::emit(OpBuilder &builder, const Node &value) {
   return emitted[value.id] = result;
 }
 
-/// Whether the element is visible, if the score is a selection between one and a constant.
+/// The constant side of the score, if it is a selection between one and a score; otherwise null.
+const Node *Matcher::maskedSide() const {
+  if (score->isOp("select") && !dependsOnProduct(*score->operands[0]))
+    for (const Node *side : {score->operands[2], score->operands[1]})
+      if (side->kind == Node::Kind::constant)
+        return side;
+  return nullptr;
+}
+
+/// Whether the element is not that of the masked side.
 Value Matcher::emitVisible(OpBuilder &builder) {
-  if (!score->isOp("select") || dependsOnProduct(*score->operands[0]))
-    return {};
-  const bool isMaskedLast = score->operands[2]->kind == Node::Kind::constant;
-  if (!isMaskedLast && score->operands[1]->kind != Node::Kind::constant)
-    return {};
   Value visible = emit(builder, *score->operands[0]);
-  if (isMaskedLast)
+  if (maskedSide() == score->operands[2])
     return visible;
   Value yes = arith::ConstantIntOp::create(builder, second.getLoc(), 1, 1);
   return arith::XOrIOp::create(builder, second.getLoc(), visible, yes);
@@ -445,11 +451,10 @@ exec::SoftmaxDotOp Matcher::replace() {
   if (!score->element.isF32())
     value = elements::emitConversion(inBody, loc, score->element, builder.getF32Type(), value);
   FloatAttr masked;
-  Value visible = emitVisible(inBody);
-  if (visible) {
-    const bool isMaskedLast = score->operands[2]->kind == Node::Kind::constant;
-    masked =
-        builder.getF32FloatAttr(static_cast<float>(score->operands[isMaskedLast ? 2 : 1]->number));
+  Value visible;
+  if (const Node *side = maskedSide()) {
+    visible = emitVisible(inBody);
+    masked = builder.getF32FloatAttr(static_cast<float>(side->number));
   }
   exec::YieldScoreOp::create(inBody, loc, value, visible);
   auto op = exec::SoftmaxDotOp::create(
