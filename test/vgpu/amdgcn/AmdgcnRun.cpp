@@ -5,8 +5,9 @@
 //
 // An argument is `file:PATH` (a buffer with the bytes of the file, which are written back),
 // `i32:N`, `i64:N`, `f32:X`, `f64:X`, or `null` (a pointer that is 0). Only the buffers may be
-// accessed. Memory operations are performed when they are issued, or as late as waits allow, or at
-// points that the seed chooses. Prints the error and returns 1 if the launch fails.
+// accessed; without a buffer, all memory. Memory operations are performed when they are issued, or
+// as late as waits allow, or at points that the seed chooses. Prints the error and returns 1 if the
+// launch fails.
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 
 #include <cstdio>

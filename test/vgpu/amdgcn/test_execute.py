@@ -163,3 +163,20 @@ def test_a_product_of_halves(chip, tmp_path):
     lane, register = np.indices(c.shape)
     row = 8 * (register // 4) + 4 * (lane // 32) + register % 4
     np.testing.assert_array_equal(result, c + (left @ right)[row, lane % 32])
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_a_buffer_atomic_is_performed_whole_or_not_at_all(chip, tmp_path):
+    """The buffer ends after 12 bytes: in the middle of the second lane's 8."""
+    body = """
+  s_load_dwordx2 s[0:1], s[0:1], 0x0
+  s_mov_b32 s2, 12
+  s_mov_b32 s3, 0x27000
+  v_lshlrev_b32_e32 v0, 3, v0
+  v_mov_b32_e32 v2, 5
+  v_mov_b32_e32 v3, 7
+  s_waitcnt lgkmcnt(0)
+  buffer_atomic_add_x2 v[2:3], v0, s[0:3], 0 offen
+  s_endpgm"""
+    (result,) = launch(tmp_path, assemble(tmp_path, chip, body), "k", [1], [2], np.zeros(4, np.uint32))
+    np.testing.assert_array_equal(result, [5, 7, 0, 0])

@@ -15,7 +15,7 @@ from test_execute import F32, assemble, launch
 
 F64 = np.float64
 
-# Factors: type, fewest exponent of a normal number.
+# Factors: type, smallest exponent of a normal number.
 FNUZ = {"fp8": (ml_dtypes.float8_e4m3fnuz, -7), "bf8": (ml_dtypes.float8_e5m2fnuz, -15)}
 OCP = {"fp8": (ml_dtypes.float8_e4m3fn, -6), "bf8": (ml_dtypes.float8_e5m2, -14)}
 WIDE = {

@@ -56,7 +56,7 @@ class Kernel:
         return self.generator.standard_normal(shape).astype(F32).astype(kind)
 
     def run(self, folder, grid, *arguments):
-        """The last array of the arguments as it is afterwards."""
+        """The arrays among the arguments, as they are afterwards."""
         arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
         bits = [a.view(f"u{a.itemsize}") if isinstance(a, np.ndarray) else a for a in arguments]
         result = launch(folder, self.path, self.name, grid, [64 * self.warps], *bits, lds=self.lds, completion=self.completion)

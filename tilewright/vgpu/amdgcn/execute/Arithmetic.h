@@ -11,45 +11,30 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// The layout of a float type.
-template <typename T> struct FloatLayout;
-template <> struct FloatLayout<f16> {
-  static constexpr int mantissaBits = 10, exponentBits = 5, bias = 15;
-};
-template <> struct FloatLayout<f32> {
-  static constexpr int mantissaBits = 23, exponentBits = 8, bias = 127;
-};
-template <> struct FloatLayout<f64> {
-  static constexpr int mantissaBits = 52, exponentBits = 11, bias = 1023;
-};
+template <typename T>
+inline constexpr numerics::FloatFormat formatOf =
+    numerics::formatOf(sizeof(T) == 2   ? numerics::ElementType::f16
+                       : sizeof(T) == 4 ? numerics::ElementType::f32
+                                        : numerics::ElementType::f64);
 template <typename T> int exponentOf(T value) { // as stored
-  using Layout = FloatLayout<T>;
-  return static_cast<int>(bitsOf(value) >> Layout::mantissaBits &
-                          ((u64(1) << Layout::exponentBits) - 1));
+  return static_cast<int>((bitsOf(value) & formatOf<T>.infinity()) >> formatOf<T>.mantissaBits);
 }
-template <typename T> u64 mantissaOf(T value) {
-  return bitsOf(value) & ((u64(1) << FloatLayout<T>::mantissaBits) - 1);
-}
+template <typename T> u64 mantissaOf(T value) { return bitsOf(value) & formatOf<T>.mantissaMask(); }
 template <typename T> bool isNegative(T value) { return bitsOf(value) >> (sizeof(T) * 8 - 1) != 0; }
 template <typename T> bool isNan(T value) { return value != value; }
-template <typename T> T quietNan() {
-  return fromBits<T>(((u64(1) << (FloatLayout<T>::exponentBits + 1)) - 1)
-                     << (FloatLayout<T>::mantissaBits - 1));
-}
+template <typename T> T quietNan() { return fromBits<T>(formatOf<T>.quietNan()); }
 template <typename T> T infinity(bool negative) {
-  using Layout = FloatLayout<T>;
-  return fromBits<T>(((u64(1) << Layout::exponentBits) - 1) << Layout::mantissaBits |
-                     u64(negative) << (sizeof(T) * 8 - 1));
+  return fromBits<T>(formatOf<T>.infinity() | (negative ? formatOf<T>.signBit() : 0));
 }
 
 /// The bit of v_cmp_class that a value sets: signalling NaN, quiet NaN, -infinity, -normal,
 /// -denormal, -0, +0, +denormal, +normal, +infinity.
 template <typename T> unsigned classOf(T value) {
   const u64 mantissa = mantissaOf(value);
-  const int exponent = exponentOf(value), top = (1 << FloatLayout<T>::exponentBits) - 1;
+  const int exponent = exponentOf(value), top = (1 << formatOf<T>.exponentBits) - 1;
   const bool negative = isNegative(value);
   if (exponent == top && mantissa != 0)
-    return (mantissa >> (FloatLayout<T>::mantissaBits - 1) & 1) != 0 ? 1 : 0;
+    return (mantissa >> (formatOf<T>.mantissaBits - 1) & 1) != 0 ? 1 : 0;
   if (exponent == top)
     return negative ? 2 : 9;
   if (exponent != 0)
@@ -86,13 +71,11 @@ template <typename T> T floatMedian(T a, T b, T c) {
 
 /// Conversion to an integer: towards zero, saturated, NaN to 0.
 template <typename To, typename From> To toInteger(From value) {
-  const f64 wide = std::trunc(static_cast<f64>(value));
-  if (isNan(wide))
-    return 0;
-  constexpr f64 low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
-  return wide <= low    ? std::numeric_limits<To>::min()
-         : wide >= high ? std::numeric_limits<To>::max()
-                        : static_cast<To>(wide);
+  constexpr unsigned bits = 8 * sizeof(To);
+  if constexpr (std::numeric_limits<To>::is_signed)
+    return static_cast<To>(numerics::truncateToSigned(static_cast<f64>(value), bits));
+  else
+    return static_cast<To>(numerics::truncateToUnsigned(static_cast<f64>(value), bits));
 }
 
 /// An exact result, saturated to an integer type.
@@ -153,7 +136,7 @@ template <typename T> T divFixup(T a, T b, T c) {
   if (absoluteB == inf || c == 0)
     return negative ? T(-0.0) : T(0);
   // Below half of the smallest denormal, where the steps before may have overflowed.
-  constexpr int least = FloatLayout<T>::bias + FloatLayout<T>::mantissaBits;
+  constexpr int least = formatOf<T>.bias + formatOf<T>.mantissaBits;
   if (exponentOf(c) - exponentOf(b) < -least)
     return negative ? T(-0.0) : T(0);
   if (isNan(a)) // the steps before overflowed

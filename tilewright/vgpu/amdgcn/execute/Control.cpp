@@ -3,8 +3,6 @@
 #include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
 
-#include <algorithm>
-
 namespace tilewright::vgpu::amdgcn {
 
 static void branch(Wave &wave, const Op &op) {
@@ -19,10 +17,8 @@ template <auto condition> static void branchIf(Wave &wave, const Op &op) {
 static void jumpTo(Wave &wave, const Op &op, uint64_t address) {
   const std::optional<uint32_t> target = wave.dispatch().program->find(address);
   if (!target)
-    return wave.fail(
-        Status(Error::vgpuFault, concat("'", toText(op.instruction), "' at ", op.address,
-                                        " of the code object jumps to ", address,
-                                        ", where the kernel has no instruction")));
+    return wave.fail(Status(Error::vgpuFault, concat(placeOf(op), " jumps to ", address,
+                                                     ", where the kernel has no instruction")));
   wave.pc = *target;
   ++wave.branches;
 }
@@ -58,8 +54,7 @@ static void call(Wave &wave, const Op &op) {
   branch(wave, op);
 }
 static void trap(Wave &wave, const Op &op) {
-  wave.fail(Status(Error::vgpuFault, concat("the kernel executed '", toText(op.instruction),
-                                            "' at ", op.address, " of the code object")));
+  wave.fail(Status(Error::vgpuFault, concat("the kernel executed ", placeOf(op))));
 }
 /// Priorities, sleep and padding change no value.
 static void nothing(Wave &, const Op &) {}

@@ -146,11 +146,8 @@ std::map<std::string, unsigned> executeEveryForm(Chip chip, unsigned times) {
   std::vector<std::byte> buffer(1 << 12);
   const MemoryRange memory[] = {{reinterpret_cast<uint64_t>(buffer.data()),
                                  reinterpret_cast<uint64_t>(buffer.data()) + buffer.size()}};
-  const Dispatch dispatch = {.program = *object->program("add"),
-                             .memory = memory,
-                             .grid = {1, 1, 1},
-                             .block = {64, 1, 1},
-                             .scratchBytesPerLane = 64};
+  const Dispatch dispatch = {
+      .program = *object->program("add"), .memory = memory, .scratchBytesPerLane = 64};
   Workgroup group = {.dispatch = &dispatch, .lds = std::vector<std::byte>(1 << 12)};
   RandomState random(buffer);
   std::map<std::string, unsigned> counts;

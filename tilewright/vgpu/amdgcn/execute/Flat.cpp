@@ -48,8 +48,7 @@ static bool isAligned(const MemoryMeaning &meaning, uint64_t address) {
 }
 
 static void failAlignment(Wave &wave, const Op &op, uint64_t address) {
-  wave.fail(Status(Error::vgpuAccess, concat("'", toText(op.instruction), "' at ", op.address,
-                                             " of the code object: the address ", address,
+  wave.fail(Status(Error::vgpuAccess, concat(placeOf(op), ": the address ", address,
                                              " is not a multiple of ", op.meaning.memory->bytes)));
 }
 
@@ -61,8 +60,7 @@ static std::byte *locateScratch(Wave &wave, const Op &op, unsigned lane, uint64_
   if (offset <= size && size - offset >= bytes)
     return wave.scratch.data() + lane * size + offset;
   wave.fail(
-      Status(Error::vgpuAccess, concat("'", toText(op.instruction), "' at ", op.address,
-                                       " of the code object: lane ", lane, " accesses ", bytes,
+      Status(Error::vgpuAccess, concat(placeOf(op), ": lane ", lane, " accesses ", bytes,
                                        " bytes of scratch at ", offset, ", but it has ", size)));
   return nullptr;
 }
@@ -132,7 +130,8 @@ static Resource resourceOf(const Wave &wave, const Slot &slot) {
 }
 
 /// The offset of a lane in the buffer; nullopt if it is outside. Bounds of a raw buffer are in
-/// bytes and are checked for each dword; those of a structured one are in records.
+/// bytes and are checked for each dword, or for all bytes of an atomic operation, which cannot be
+/// performed in part; those of a structured one are in records.
 static std::optional<uint64_t> offsetOf(const Wave &wave, const Op &op, const Resource &resource,
                                         unsigned lane, unsigned dword, unsigned bytes) {
   const MemoryBits &bits = op.instruction.memory;
@@ -143,7 +142,7 @@ static std::optional<uint64_t> offsetOf(const Wave &wave, const Op &op, const Re
   if (bits.offen)
     offset += wave.vectors[slot].lanes[lane];
   if (resource.stride == 0) {
-    if (offset + std::min(bytes, 4u) > resource.records)
+    if (offset + bytes > resource.records)
       return std::nullopt;
     return offset;
   }
@@ -157,9 +156,8 @@ static void runBuffer(Wave &wave, const Op &op) {
   const Resource resource = resourceOf(wave, op.sources[2]);
   if (resource.isSwizzled())
     return wave.fail(Status(Error::vgpuUnimplemented,
-                            concat("'", toText(op.instruction), "' at ", op.address,
-                                   " of the code object uses a swizzled buffer, which the virtual "
-                                   "GPU does not support")));
+                            concat(placeOf(op), " uses a swizzled buffer, which the virtual "
+                                                "GPU does not support")));
   const uint64_t base = resource.base + static_cast<uint32_t>(readScalar(wave, op.sources[3]));
   // One step for each dword, because a part of a wide access may be out of bounds.
   const bool isAtomic = meaning.kind == MemoryKind::atomic;
@@ -169,8 +167,7 @@ static void runBuffer(Wave &wave, const Op &op) {
   std::array<std::array<std::optional<uint64_t>, 4>, laneCount> offsets;
   forLanes(wave.exec(), [&](unsigned lane) {
     for (unsigned step = 0; step < steps; ++step)
-      offsets[lane][step] =
-          offsetOf(wave, op, resource, lane, step, isAtomic ? meaning.bytes : part.bytes);
+      offsets[lane][step] = offsetOf(wave, op, resource, lane, step, part.bytes);
   });
   const Slot noDestination;
   forLanes(wave.exec(), [&](unsigned lane) {

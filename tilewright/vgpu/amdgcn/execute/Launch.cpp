@@ -13,10 +13,9 @@ static uint32_t maxLdsBytes(Chip chip) { return chip == Chip::gfx950 ? 160 << 10
 
 // -- Arguments
 
-/// The value of a hidden argument; nullopt if the machine does not provide it, in which case it is
-/// 0, as for a runtime that does not support the feature.
-static std::optional<uint64_t> hiddenValue(std::string_view kind, const LaunchConfig &config,
-                                           uint32_t dynamicLds) {
+/// The value of a hidden argument; 0 if the machine does not provide it, as for a runtime that does
+/// not support the feature. Remainders and global offsets are 0, too.
+static uint64_t hiddenValue(std::string_view kind, const LaunchConfig &config) {
   constexpr std::string_view axes = "xyz";
   const size_t axis = axes.find(kind.back());
   if (kind == "hidden_grid_dims")
@@ -24,18 +23,18 @@ static std::optional<uint64_t> hiddenValue(std::string_view kind, const LaunchCo
            : config.grid[1] > 1 || config.block[1] > 1 ? 2
                                                        : 1;
   if (kind == "hidden_dynamic_lds_size")
-    return dynamicLds;
+    return config.dynamicLdsBytes;
   if (kind == "hidden_shared_base")
     return ldsAperture >> 32;
   if (kind == "hidden_private_base")
     return scratchAperture >> 32;
   if (axis == std::string_view::npos)
-    return std::nullopt;
+    return 0;
   if (kind.starts_with("hidden_block_count_"))
     return config.grid[axis];
   if (kind.starts_with("hidden_group_size_"))
     return config.block[axis];
-  return std::nullopt; // remainders and global offsets are 0
+  return 0;
 }
 
 /// The kernel's argument segment: the explicit arguments, then the hidden ones.
@@ -51,8 +50,7 @@ static Result<std::vector<std::byte>> makeArguments(const Kernel &kernel,
   for (const KernelArgument &argument : kernel.arguments) {
     if (!argument.valueKind.starts_with("hidden_"))
       continue;
-    const uint64_t value =
-        hiddenValue(argument.valueKind, config, config.dynamicLdsBytes).value_or(0);
+    const uint64_t value = hiddenValue(argument.valueKind, config);
     if (argument.size > 8 || argument.offset > size || size - argument.offset < argument.size)
       return Status(Error::vgpuBinary,
                     concat("damaged code object: argument '", argument.valueKind, "' of kernel '",
@@ -79,7 +77,6 @@ namespace {
 struct StartState {
   const Kernel &kernel;
   const DispatchPacket &packet;
-  uint64_t arguments = 0;
 };
 } // namespace
 
@@ -98,7 +95,7 @@ static Status setScalars(Wave &wave, const StartState &start) {
   if (descriptor.hasQueuePointer())
     addPointer(0);
   if (descriptor.hasArgumentPointer())
-    addPointer(start.arguments);
+    addPointer(start.packet.arguments);
   if (descriptor.hasDispatchId())
     addPointer(0);
   if ((descriptor.properties >> 5 & 1) != 0) // the initial value of FLAT_SCRATCH
@@ -111,7 +108,7 @@ static Status setScalars(Wave &wave, const StartState &start) {
                   concat("damaged code object: kernel '", start.kernel.name, "' has ",
                          descriptor.userSgprs(), " user SGPRs, but its descriptor fills ",
                          next + preloaded));
-  const uint64_t from = start.arguments + 4u * descriptor.preloadOffset();
+  const uint64_t from = start.packet.arguments + 4u * descriptor.preloadOffset();
   if (4u * (descriptor.preloadOffset() + preloaded) > descriptor.kernelArgumentBytes + 64)
     return Status(Error::vgpuBinary, concat("damaged code object: kernel '", start.kernel.name,
                                             "' preloads arguments that it does not have"));
@@ -263,12 +260,10 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
   constexpr uint32_t keepsDenormals = 3;
   const Dispatch dispatch = {.program = program,
                              .memory = memory,
-                             .grid = config.grid,
-                             .block = config.block,
                              .flushes32 = (descriptor.rsrc1 >> 16 & 3) != keepsDenormals,
                              .flushes16And64 = (descriptor.rsrc1 >> 18 & 3) != keepsDenormals,
                              .scratchBytesPerLane = packet.scratchBytes};
-  const StartState start = {.kernel = kernel, .packet = packet, .arguments = packet.arguments};
+  const StartState start = {.kernel = kernel, .packet = packet};
   for (uint32_t z = 0; z < config.grid[2]; ++z)
     for (uint32_t y = 0; y < config.grid[1]; ++y)
       for (uint32_t x = 0; x < config.grid[0]; ++x) {

@@ -39,7 +39,11 @@ static std::optional<ElementType> elementOf(std::string_view name, Chip chip) {
   return std::nullopt;
 }
 
-/// The formats that cbsz and blgp choose for an f8f6f4 instruction.
+/// Whether cbsz and blgp are the formats of the factors.
+static bool choosesFormats(const Instruction &instruction) {
+  return instruction.row->name.ends_with("f8f6f4");
+}
+/// The formats that they choose.
 static std::optional<ElementType> narrowElement(unsigned code) {
   constexpr ElementType types[] = {ElementType::f8E4M3FN, ElementType::f8E5M2,
                                    ElementType::f6E2M3FN, ElementType::f6E3M2FN,
@@ -76,7 +80,7 @@ static std::optional<MatrixShape> shapeOf(const Instruction &instruction, Chip c
     shape.blocks = takeNumber(first);
     first = takeUntil(text, '_');
   }
-  const bool isNarrow = first == "f8f6f4";
+  const bool isNarrow = choosesFormats(instruction);
   const auto a = isNarrow ? narrowElement(instruction.cbsz) : elementOf(first, chip);
   const auto b =
       isNarrow ? narrowElement(instruction.blgp) : elementOf(text.empty() ? first : text, chip);
@@ -96,8 +100,8 @@ static bool isCdna3(const Op &op) {
 
 /// The modifiers that choose other lanes exist for instructions with several blocks.
 static bool acceptsModifiers(const Instruction &instruction, const MatrixShape &shape) {
-  if (instruction.row->name.ends_with("f8f6f4"))
-    return true; // formats
+  if (choosesFormats(instruction))
+    return true;
   if (instruction.row->has(flags::negates))
     return instruction.cbsz == 0 && instruction.abid == 0;
   if (shape.blocks == 1)
@@ -120,7 +124,7 @@ static Place placeOfFactor(const Op &op, unsigned side, unsigned block, unsigned
   const MatrixShape &shape = op.matrix;
   const unsigned lanes = shape.size * shape.blocks, perLane = shape.depth * lanes / laneCount;
   const Instruction &instruction = op.instruction;
-  if (instruction.row->name.ends_with("f8f6f4") && numerics::bitWidth(shape.factors[side]) == 8) {
+  if (choosesFormats(instruction) && numerics::bitWidth(shape.factors[side]) == 8) {
     // A lane has two runs of 16 bytes, which are half of the depth apart.
     const unsigned groups = laneCount / shape.size;
     return {row + shape.size * (k / 16 % groups), 16 * (k / (16 * groups)) + k % 16};
@@ -229,26 +233,22 @@ static u64 product(const Op &op, const MatrixFactor &a, unsigned row, const Matr
 
 static void runMatrix(Wave &wave, const Op &op) {
   const MatrixShape &shape = op.matrix;
-  std::vector<u64> results; // written at the end, because D may overlap the factors
+  std::vector<std::pair<Place, u64>> results; // written at the end: D may overlap the factors
   for (unsigned block = 0; block < shape.blocks; ++block) {
     const MatrixFactor a = readFactors(wave, op, 0, block), b = readFactors(wave, op, 1, block);
     for (unsigned row = 0; row < shape.size; ++row)
-      for (unsigned column = 0; column < shape.size; ++column)
-        results.push_back(product(op, a, row, b, column,
-                                  readC(wave, op, placeOfResult(shape, block, row, column))));
-  }
-  const bool isWide = shape.result == ElementType::f64;
-  size_t next = 0;
-  for (unsigned block = 0; block < shape.blocks; ++block)
-    for (unsigned row = 0; row < shape.size; ++row)
       for (unsigned column = 0; column < shape.size; ++column) {
         const Place place = placeOfResult(shape, block, row, column);
-        const u64 bits = results[next++];
-        const unsigned at = op.destination.index + place.element * (isWide ? 2 : 1);
-        wave.vectors[at].lanes[place.lane] = static_cast<u32>(bits);
-        if (isWide)
-          wave.vectors[at + 1].lanes[place.lane] = static_cast<u32>(bits >> 32);
+        results.emplace_back(place, product(op, a, row, b, column, readC(wave, op, place)));
       }
+  }
+  const bool isWide = shape.result == ElementType::f64;
+  for (const auto &[place, bits] : results) {
+    const unsigned at = op.destination.index + place.element * (isWide ? 2 : 1);
+    wave.vectors[at].lanes[place.lane] = static_cast<u32>(bits);
+    if (isWide)
+      wave.vectors[at + 1].lanes[place.lane] = static_cast<u32>(bits >> 32);
+  }
 }
 
 bool chooseMatrix(Op &op) {

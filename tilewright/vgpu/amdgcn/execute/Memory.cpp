@@ -38,80 +38,14 @@ static u64 addBfloats(u64 old, u64 data, u64) {
                                                       << 16;
 }
 
-#define ATOMICS(suffix, unsignedType, signedType, bytes)                                           \
-  {"atomic_swap" suffix,                                                                           \
-   MemoryKind::atomic,                                                                             \
-   bytes,                                                                                          \
-   false,                                                                                          \
-   Half::none,                                                                                     \
-   apply<unsignedType, second<unsignedType>>},                                                     \
-      {"atomic_cmpswap" suffix, MemoryKind::atomic, bytes, false, Half::none, compareSwap},        \
-      {"atomic_add" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, plus<unsignedType>>},                                                   \
-      {"atomic_sub" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, minus<unsignedType>>},                                                  \
-      {"atomic_smin" suffix,                                                                       \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<signedType, least<signedType>>},                                                      \
-      {"atomic_umin" suffix,                                                                       \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, least<unsignedType>>},                                                  \
-      {"atomic_smax" suffix,                                                                       \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<signedType, greatest<signedType>>},                                                   \
-      {"atomic_umax" suffix,                                                                       \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, greatest<unsignedType>>},                                               \
-      {"atomic_and" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, bitAnd<unsignedType>>},                                                 \
-      {"atomic_or" suffix,                                                                         \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, bitOr<unsignedType>>},                                                  \
-      {"atomic_xor" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, bitXor<unsignedType>>},                                                 \
-      {"atomic_inc" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, increment<unsignedType>>},                                              \
-      {"atomic_dec" suffix,                                                                        \
-       MemoryKind::atomic,                                                                         \
-       bytes,                                                                                      \
-       false,                                                                                      \
-       Half::none,                                                                                 \
-       apply<unsignedType, decrement<unsignedType>>},
+static constexpr MemoryMeaning atomicOf(std::string_view name, unsigned bytes,
+                                        AtomicFunction function) {
+  return {name, MemoryKind::atomic, static_cast<uint8_t>(bytes), false, Half::none, function};
+}
+template <typename T, auto function>
+static constexpr MemoryMeaning atomicOf(std::string_view name) {
+  return atomicOf(name, sizeof(T), apply<T, function>);
+}
 
 static constexpr MemoryMeaning meanings[] = {
     {"load_ubyte", MemoryKind::load, 1},
@@ -139,61 +73,81 @@ static constexpr MemoryMeaning meanings[] = {
     {"load_lds_dword", MemoryKind::loadToLds, 4},
     {"load_lds_dwordx3", MemoryKind::loadToLds, 12},
     {"load_lds_dwordx4", MemoryKind::loadToLds, 16},
-    ATOMICS("", u32, i32, 4) ATOMICS("_x2", u64, i64, 8) // the macro ends with a comma
-    {"atomic_add_f32", MemoryKind::atomic, 4, false, Half::none, apply<f32, plus<f32>>},
-    {"atomic_add_f64", MemoryKind::atomic, 8, false, Half::none, apply<f64, plus<f64>>},
-    {"atomic_min_f64", MemoryKind::atomic, 8, false, Half::none, apply<f64, minimum<f64>>},
-    {"atomic_max_f64", MemoryKind::atomic, 8, false, Half::none, apply<f64, maximum<f64>>},
-    {"atomic_pk_add_f16", MemoryKind::atomic, 4, false, Half::none, addHalves},
-    {"atomic_pk_add_bf16", MemoryKind::atomic, 4, false, Half::none, addBfloats},
+    atomicOf<u32, second<u32>>("atomic_swap"),
+    atomicOf<u32, plus<u32>>("atomic_add"),
+    atomicOf<u32, minus<u32>>("atomic_sub"),
+    atomicOf<i32, least<i32>>("atomic_smin"),
+    atomicOf<u32, least<u32>>("atomic_umin"),
+    atomicOf<i32, greatest<i32>>("atomic_smax"),
+    atomicOf<u32, greatest<u32>>("atomic_umax"),
+    atomicOf<u32, bitAnd<u32>>("atomic_and"),
+    atomicOf<u32, bitOr<u32>>("atomic_or"),
+    atomicOf<u32, bitXor<u32>>("atomic_xor"),
+    atomicOf<u32, increment<u32>>("atomic_inc"),
+    atomicOf<u32, decrement<u32>>("atomic_dec"),
+    atomicOf("atomic_cmpswap", sizeof(u32), compareSwap),
+    atomicOf<u64, second<u64>>("atomic_swap_x2"),
+    atomicOf<u64, plus<u64>>("atomic_add_x2"),
+    atomicOf<u64, minus<u64>>("atomic_sub_x2"),
+    atomicOf<i64, least<i64>>("atomic_smin_x2"),
+    atomicOf<u64, least<u64>>("atomic_umin_x2"),
+    atomicOf<i64, greatest<i64>>("atomic_smax_x2"),
+    atomicOf<u64, greatest<u64>>("atomic_umax_x2"),
+    atomicOf<u64, bitAnd<u64>>("atomic_and_x2"),
+    atomicOf<u64, bitOr<u64>>("atomic_or_x2"),
+    atomicOf<u64, bitXor<u64>>("atomic_xor_x2"),
+    atomicOf<u64, increment<u64>>("atomic_inc_x2"),
+    atomicOf<u64, decrement<u64>>("atomic_dec_x2"),
+    atomicOf("atomic_cmpswap_x2", sizeof(u64), compareSwap),
+    atomicOf<f32, plus<f32>>("atomic_add_f32"),
+    atomicOf<f64, plus<f64>>("atomic_add_f64"),
+    atomicOf<f64, minimum<f64>>("atomic_min_f64"),
+    atomicOf<f64, maximum<f64>>("atomic_max_f64"),
+    atomicOf("atomic_pk_add_f16", 4, addHalves),
+    atomicOf("atomic_pk_add_bf16", 4, addBfloats),
 };
-#undef ATOMICS
-
-#define LDS_ATOMICS(bits)                                                                          \
-  {"add_u" #bits, MemoryKind::atomic, bits / 8, false, Half::none, apply<u##bits, plus<u##bits>>}, \
-      {"sub_u" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, minus<u##bits>>},                         \
-      {"rsub_u" #bits, MemoryKind::atomic, bits / 8,                                               \
-       false,          Half::none,         apply<u##bits, reverseMinus<u##bits>>},                 \
-      {"inc_u" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, increment<u##bits>>},                     \
-      {"dec_u" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, decrement<u##bits>>},                     \
-      {"min_i" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<i##bits, least<i##bits>>},                         \
-      {"max_i" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<i##bits, greatest<i##bits>>},                      \
-      {"min_u" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, least<u##bits>>},                         \
-      {"max_u" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, greatest<u##bits>>},                      \
-      {"and_b" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, bitAnd<u##bits>>},                        \
-      {"or_b" #bits, MemoryKind::atomic, bits / 8,                                                 \
-       false,        Half::none,         apply<u##bits, bitOr<u##bits>>},                          \
-      {"xor_b" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<u##bits, bitXor<u##bits>>},                        \
-      {"wrxchg_b" #bits, MemoryKind::atomic,                                                       \
-       bits / 8,         false,                                                                    \
-       Half::none,       apply<u##bits, second<u##bits>>},                                         \
-      {"add_f" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<f##bits, plus<f##bits>>},                          \
-      {"min_f" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<f##bits, minimum<f##bits>>},                       \
-      {"max_f" #bits, MemoryKind::atomic, bits / 8,                                                \
-       false,         Half::none,         apply<f##bits, maximum<f##bits>>},
 
 /// DS compares with the first operand and writes the second one.
 static u64 compareStore(u64 old, u64 compared, u64 data) { return old == compared ? data : old; }
 
 static constexpr MemoryMeaning ldsAtomics[] = {
-    LDS_ATOMICS(32)
-        LDS_ATOMICS(64){"cmpst_b32", MemoryKind::atomic, 4, false, Half::none, compareStore},
-    {"cmpst_b64", MemoryKind::atomic, 8, false, Half::none, compareStore},
-    {"pk_add_f16", MemoryKind::atomic, 4, false, Half::none, addHalves},
-    {"pk_add_bf16", MemoryKind::atomic, 4, false, Half::none, addBfloats},
+    atomicOf<u32, plus<u32>>("add_u32"),
+    atomicOf<u32, minus<u32>>("sub_u32"),
+    atomicOf<u32, reverseMinus<u32>>("rsub_u32"),
+    atomicOf<u32, increment<u32>>("inc_u32"),
+    atomicOf<u32, decrement<u32>>("dec_u32"),
+    atomicOf<i32, least<i32>>("min_i32"),
+    atomicOf<i32, greatest<i32>>("max_i32"),
+    atomicOf<u32, least<u32>>("min_u32"),
+    atomicOf<u32, greatest<u32>>("max_u32"),
+    atomicOf<u32, bitAnd<u32>>("and_b32"),
+    atomicOf<u32, bitOr<u32>>("or_b32"),
+    atomicOf<u32, bitXor<u32>>("xor_b32"),
+    atomicOf<u32, second<u32>>("wrxchg_b32"),
+    atomicOf<f32, plus<f32>>("add_f32"),
+    atomicOf<f32, minimum<f32>>("min_f32"),
+    atomicOf<f32, maximum<f32>>("max_f32"),
+    atomicOf("cmpst_b32", sizeof(u32), compareStore),
+    atomicOf<u64, plus<u64>>("add_u64"),
+    atomicOf<u64, minus<u64>>("sub_u64"),
+    atomicOf<u64, reverseMinus<u64>>("rsub_u64"),
+    atomicOf<u64, increment<u64>>("inc_u64"),
+    atomicOf<u64, decrement<u64>>("dec_u64"),
+    atomicOf<i64, least<i64>>("min_i64"),
+    atomicOf<i64, greatest<i64>>("max_i64"),
+    atomicOf<u64, least<u64>>("min_u64"),
+    atomicOf<u64, greatest<u64>>("max_u64"),
+    atomicOf<u64, bitAnd<u64>>("and_b64"),
+    atomicOf<u64, bitOr<u64>>("or_b64"),
+    atomicOf<u64, bitXor<u64>>("xor_b64"),
+    atomicOf<u64, second<u64>>("wrxchg_b64"),
+    atomicOf<f64, plus<f64>>("add_f64"),
+    atomicOf<f64, minimum<f64>>("min_f64"),
+    atomicOf<f64, maximum<f64>>("max_f64"),
+    atomicOf("cmpst_b64", sizeof(u64), compareStore),
+    atomicOf("pk_add_f16", 4, addHalves),
+    atomicOf("pk_add_bf16", 4, addBfloats),
 };
-#undef LDS_ATOMICS
 
 template <size_t count>
 static const MemoryMeaning *find(const MemoryMeaning (&table)[count], std::string_view name) {
@@ -218,10 +172,9 @@ bool Dispatch::mayAccess(uint64_t address, uint64_t bytes) const {
 
 static void failAccess(Wave &wave, const Op &op, unsigned lane, std::string_view where) {
   const auto &id = wave.group->id;
-  wave.fail(Status(Error::vgpuAccess, concat("'", toText(op.instruction), "' at ", op.address,
-                                             " of the code object: lane ", lane, " of wave ",
-                                             wave.number, " in workgroup (", id[0], ", ", id[1],
-                                             ", ", id[2], ") accesses ", where)));
+  wave.fail(Status(Error::vgpuAccess,
+                   concat(placeOf(op), ": lane ", lane, " of wave ", wave.number, " in workgroup (",
+                          id[0], ", ", id[1], ", ", id[2], ") accesses ", where)));
 }
 
 std::byte *locateGlobal(Wave &wave, const Op &op, unsigned lane, uint64_t address, unsigned bytes) {

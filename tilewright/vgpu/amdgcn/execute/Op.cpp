@@ -130,6 +130,10 @@ uint64_t readScalar(const Wave &wave, const Slot &slot) {
 
 // -- Operations
 
+std::string placeOf(const Op &op) {
+  return concat("'", toText(op.instruction), "' at ", op.address, " of the code object");
+}
+
 static bool choose(Op &op) {
   switch (op.instruction.row->encoding) {
   case Encoding::sop1:

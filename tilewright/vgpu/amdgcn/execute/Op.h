@@ -11,7 +11,6 @@ namespace tilewright::vgpu::amdgcn {
 
 struct Op;
 struct VectorMeaning;
-struct ScalarMeaning;
 struct MemoryMeaning;
 using Handler = void (*)(Wave &, const Op &);
 
@@ -43,7 +42,6 @@ struct Op {
   Handler run = nullptr;
   union {
     const VectorMeaning *vector = nullptr;
-    const ScalarMeaning *scalar;
     const MemoryMeaning *memory;
   } meaning;
   uint32_t target = 0; // of a branch: the number of an operation
@@ -62,6 +60,9 @@ struct Op {
   MatrixShape matrix;
   Instruction instruction;
 };
+
+/// For messages: "'s_nop 0' at 256 of the code object".
+std::string placeOf(const Op &op);
 
 /// Reads a scalar operand of up to 64 bits.
 uint64_t readScalar(const Wave &wave, const Slot &slot);

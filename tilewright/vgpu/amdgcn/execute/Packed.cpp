@@ -23,6 +23,16 @@ static const void *readHalf(const Wave &wave, const Slot &slot, bool isUpper, bo
                    buffer);
 }
 
+/// Writes the two dwords of each lane's result.
+static void writePair(Wave &wave, const Op &op, LaneValues (&values)[2]) {
+  Slot half = op.destination;
+  half.bits = 32;
+  for (LaneValues &part : values) {
+    writeLanes(wave, half, wave.exec(), part.wide.data());
+    ++half.index;
+  }
+}
+
 static void runPacked(Wave &wave, const Op &op) {
   const VectorMeaning &meaning = *op.meaning.vector;
   const Instruction &instruction = op.instruction;
@@ -39,14 +49,8 @@ static void runPacked(Wave &wave, const Op &op) {
     if (meaning.resultIsFloat)
       modifyResult(wave, op, meaning.resultBits, results[part].wide.data());
   }
-  if (meaning.resultBits == 32) {
-    Slot half = op.destination;
-    half.bits = 32;
-    writeLanes(wave, half, wave.exec(), results[0].wide.data());
-    ++half.index;
-    writeLanes(wave, half, wave.exec(), results[1].wide.data());
-    return;
-  }
+  if (meaning.resultBits == 32)
+    return writePair(wave, op, results);
   for (unsigned lane = 0; lane < laneCount; ++lane)
     results[0].narrow()[lane] |= results[1].narrow()[lane] << 16;
   writeLanes(wave, op.destination, wave.exec(), results[0].wide.data());
@@ -62,11 +66,7 @@ static void runPackedMove(Wave &wave, const Op &op) {
   LaneValues copies[2]; // the destination may overlap the sources
   for (unsigned i = 0; i < 2; ++i)
     std::copy_n(static_cast<const u32 *>(values[i]), laneCount, copies[i].narrow());
-  Slot half = op.destination;
-  half.bits = 32;
-  writeLanes(wave, half, wave.exec(), copies[0].wide.data());
-  ++half.index;
-  writeLanes(wave, half, wave.exec(), copies[1].wide.data());
+  writePair(wave, op, copies);
 }
 
 /// v_fma_mix*: a source is an f32, or the half that op_sel chooses if its bit of op_sel_hi is set.
@@ -96,11 +96,7 @@ static void runMix(Wave &wave, const Op &op) {
   }
   modifyResult(wave, op, isSingle ? 32 : 16, result.wide.data());
   if (!isSingle)
-    for (unsigned lane = 0; lane < laneCount; ++lane) {
-      const u32 old = wave.vectors[op.destination.index].lanes[lane];
-      u32 &bits = result.narrow()[lane];
-      bits = isUpper ? (old & 0xffff) | bits << 16 : (old & 0xffff0000) | bits;
-    }
+    insertPart(wave, op, isUpper ? 16 : 0, 16, keepsRest, result.narrow());
   writeLanes(wave, op.destination, wave.exec(), result.wide.data());
 }
 

@@ -1,5 +1,6 @@
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
 
+#include "tilewright/support/BytesAt.h"
 #include "tilewright/support/Concat.h"
 
 #include <algorithm>
@@ -94,18 +95,16 @@ std::optional<uint32_t> Program::find(uint64_t address) const {
 Status LoadedObject::relocate() {
   constexpr uint32_t relative64 = 13; // R_AMDGPU_RELATIVE64
   const std::span<const std::byte> bytes = found.bytes;
-  Elf64_Ehdr header;
-  std::memcpy(&header, bytes.data(), sizeof header);
+  // readCodeObject has checked that the headers are in the file.
+  const auto header = *valueAt<Elf64_Ehdr>(bytes, 0);
   for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section; // readCodeObject has checked that the headers are in the file
-    std::memcpy(&section, bytes.data() + header.e_shoff + uint64_t(i) * sizeof section,
-                sizeof section);
+    const auto section =
+        *valueAt<Elf64_Shdr>(bytes, header.e_shoff + uint64_t(i) * sizeof(Elf64_Shdr));
     if (section.sh_type != SHT_RELA || (section.sh_flags & SHF_ALLOC) == 0)
       continue;
     const std::span<const std::byte> table = code.sections[i].bytes;
     for (size_t at = 0; at + sizeof(Elf64_Rela) <= table.size(); at += sizeof(Elf64_Rela)) {
-      Elf64_Rela relocation;
-      std::memcpy(&relocation, table.data() + at, sizeof relocation);
+      const auto relocation = *valueAt<Elf64_Rela>(table, at);
       if (ELF64_R_TYPE(relocation.r_info) != relative64)
         return Status(Error::vgpuBinary,
                       concat("the code object has a relocation of type ",

@@ -24,7 +24,6 @@ public:
   /// The operation at an address in memory; nullopt if the kernel cannot reach one there.
   std::optional<uint32_t> find(uint64_t address) const;
   uint64_t loadAddress() const { return base; }
-  std::span<const Op> all() const { return ops; }
 
 private:
   std::vector<Op> ops;

@@ -127,14 +127,13 @@ void writeLanes(Wave &wave, const Slot &slot, LaneMask mask, const void *values)
     low[lane] = (mask >> lane & 1) != 0 ? narrow[lane] : low[lane];
 }
 
-/// Puts a part of each result in its place in the old value of the destination.
-static void insertPart(const Wave &wave, const Op &op, unsigned shift, unsigned bits,
-                       unsigned unused, u32 *values) {
+void insertPart(const Wave &wave, const Op &op, unsigned shift, unsigned bits, unsigned unused,
+                u32 *values) {
   const u32 ones = bits == 32 ? ~0u : ((1u << bits) - 1);
   const auto &old = wave.vectors[op.destination.index].lanes;
   for (unsigned lane = 0; lane < laneCount; ++lane) {
     const u32 part = values[lane] & ones;
-    if (unused == 2) // preserved
+    if (unused == keepsRest)
       values[lane] = (old[lane] & ~(ones << shift)) | part << shift;
     else if (unused == 1) // sign-extended above, 0 below
       values[lane] = u32(i32(part << (32 - bits)) >> (32 - bits)) << shift;
@@ -169,7 +168,7 @@ static void placeResult(const Wave &wave, const Op &op, u32 *values) {
     if (select.bits != 32)
       insertPart(wave, op, select.shift, select.bits, instruction.sdwa.unused, values);
   } else if (op.meaning.vector->resultBits == 16 && instruction.row->has(flags::opSel)) {
-    insertPart(wave, op, (instruction.opSel & 8) != 0 ? 16 : 0, 16, 2, values);
+    insertPart(wave, op, (instruction.opSel & 8) != 0 ? 16 : 0, 16, keepsRest, values);
   }
 }
 
@@ -225,7 +224,7 @@ static void runBitop(Wave &wave, const Op &op) {
     result.narrow()[lane] = value;
   }
   if (op.sources[0].bits == 16)
-    insertPart(wave, op, (op.instruction.opSel & 8) != 0 ? 16 : 0, 16, 2, result.narrow());
+    insertPart(wave, op, (op.instruction.opSel & 8) != 0 ? 16 : 0, 16, keepsRest, result.narrow());
   writeLanes(wave, op.destination, wave.exec(), result.wide.data());
 }
 

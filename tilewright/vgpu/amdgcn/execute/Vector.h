@@ -48,6 +48,12 @@ void modifyResult(const Wave &wave, const Op &op, unsigned bits, void *values);
 /// Writes values of 16, 32 or 64 bits to the lanes of `mask`. Those of 16 bits are zero-extended.
 void writeLanes(Wave &wave, const Slot &slot, LaneMask mask, const void *values);
 
+/// Puts `bits` bits of each value at `shift` of its register. `unused` says what the other bits
+/// become, as SDWA encodes it: 0, the sign above, or those of the destination's old value.
+inline constexpr unsigned keepsRest = 2;
+void insertPart(const Wave &wave, const Op &op, unsigned shift, unsigned bits, unsigned unused,
+                u32 *values);
+
 } // namespace tilewright::vgpu::amdgcn
 
 #endif // TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H

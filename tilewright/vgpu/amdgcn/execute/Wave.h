@@ -40,8 +40,7 @@ struct MemoryRange {
 /// The parts of a launch that all waves share.
 struct Dispatch {
   const Program *program = nullptr;
-  std::span<const MemoryRange> memory; // sorted; empty: every address of the host is valid
-  std::array<uint32_t, 3> grid{}, block{};
+  std::span<const MemoryRange> memory;            // empty: every address of the host is valid
   bool flushes32 = false, flushes16And64 = false; // denormals of f32; of f16 and f64
   uint32_t scratchBytesPerLane = 0;
 
