@@ -15,6 +15,7 @@ namespace tilewright::distribute {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// A list of different shardings with how many uses want each.
 using Wants = SmallVector<std::pair<int, int>, 2>;
@@ -112,6 +113,13 @@ private:
   }
 
   double routePrice(int value) {
+    double &price = routed[at(value)];
+    if (std::isnan(price))
+      price = computeRoutePrice(value);
+    return price;
+  }
+
+  double computeRoutePrice(int value) {
     SmallVector<int, 4> distinct;
     for (auto [sharding, uses] : wants[at(value)])
       if (sharding != computed[at(value)])
@@ -145,6 +153,7 @@ private:
 
   /// Records what all nodes want and give now.
   void settle() {
+    routed.assign(graph.values.size(), unknown);
     for (Wants &list : wants)
       list.clear();
     for (int node = 0; node < count(); ++node) {
@@ -237,7 +246,7 @@ private:
           price += operandPrice(node, value, want, /*isDecoding=*/true);
         for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives)) {
           computed[at(value)] = give;
-          price += routePrice(value) + returnPrice(node, value, give);
+          price += computeRoutePrice(value) + returnPrice(node, value, give);
         }
         if (price < best) {
           best = price;
@@ -445,17 +454,21 @@ private:
 
   //===- Local improvement ------------------------------------------------===//
 
-  /// The price of everything that a node's mode changes.
-  double around(int node) {
+  /// The price of everything that a node's mode changes; if that is `limit` or more, a part of it
+  /// that reaches the limit.
+  double around(int node, double limit = infinite) {
     double price = now[at(node)]->work;
     SmallVector<int, 6> seen;
     for (ArrayRef<int> values :
-         {ArrayRef<int>(nodeAt(node).inValues), ArrayRef<int>(nodeAt(node).outs)})
-      for (int value : values)
+         {ArrayRef<int>(nodeAt(node).outs), ArrayRef<int>(nodeAt(node).inValues)})
+      for (int value : values) {
+        if (price >= limit)
+          return price;
         if (!llvm::is_contained(seen, value)) {
           seen.push_back(value);
           price += routePrice(value);
         }
+      }
     return price;
   }
 
@@ -465,9 +478,13 @@ private:
       if (before != after) {
         change(wants[at(value)], before, -1);
         change(wants[at(value)], after, 1);
+        routed[at(value)] = unknown;
       }
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
-      computed[at(value)] = give;
+      if (computed[at(value)] != give) {
+        computed[at(value)] = give;
+        routed[at(value)] = unknown;
+      }
     now[at(node)] = &mode;
   }
 
@@ -536,10 +553,12 @@ private:
     double price = before;
     const Mode &now = *this->now[at(node)], *best = &now;
     for (const Mode &mode : modes.placing(node, now, axis)) {
-      if (&mode == &now || mode.choice == now.choice)
+      const double limit = price - 1e-9 * before;
+      // Most modes end here: where nothing is resharded, only less work would be cheaper.
+      if (mode.work >= limit || &mode == &now || mode.choice == now.choice)
         continue;
       set(node, mode);
-      if (const double other = around(node); other < price - 1e-9 * before) {
+      if (const double other = around(node, limit); other < limit) {
         price = other;
         best = &mode;
       }
@@ -652,6 +671,7 @@ private:
   std::vector<int> types;               // of each value
   std::vector<Wants> wants;             // of each value
   std::vector<int> computed;            // sharding of each value
+  std::vector<double> routed;           // routePrice() of each value; unknown after a change
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
   std::vector<std::vector<double>> reaching;      // the price up to each option
   std::vector<std::vector<Offer>> offers;         // of each value

@@ -43,6 +43,7 @@ int Prices::typeOf(Type type) {
   entry->second = static_cast<int>(types.size());
   types.push_back(
       {tensor.getShape().vec(), static_cast<double>(tensor.getNumElements()) * bytes, bytes});
+  reshards.emplace_back();
   return entry->second;
 }
 
@@ -146,8 +147,8 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
 double Prices::reshard(int type, int from, int to) {
   if (from == to || type < 0)
     return 0;
-  auto [entry, isNew] = reshards.try_emplace(
-      {static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to), type}, 0);
+  auto [entry, isNew] = reshards[static_cast<size_t>(type)].try_emplace(
+      static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to), 0);
   if (!isNew)
     return entry->second;
   const TensorType &tensor = types[static_cast<size_t>(type)];

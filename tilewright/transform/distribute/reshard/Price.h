@@ -67,7 +67,7 @@ private:
   std::unordered_multimap<size_t, int> numbers;
   std::vector<TensorType> types;
   llvm::DenseMap<mlir::Type, int> typeNumbers;
-  llvm::DenseMap<std::pair<uint64_t, int>, double> reshards; // by both shardings, and type
+  std::vector<llvm::DenseMap<uint64_t, double>> reshards; // of each type, by both shardings
   KnownReshards known;
 };
 
