@@ -6,7 +6,9 @@ tf32 round their factors, so the tolerance follows from the sum of the absolute 
 functions and sums, and for norms, the tolerance follows from all terms of all sums (bounds.py).
 """
 
+import collections.abc
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -26,15 +28,20 @@ class GpuCase:
     function: callable
     arguments: tuple
     op_class: str = "elementary"
-    # For products and sums: the allowed error of an element, in units of 2^-24 of the sum of absolute terms.
+    # For products and sums: the allowed error of an element, in units of 2^-24 of the sum of absolute terms. A function computes
+    # these sums, since a run compares few of the cases.
     product_units: float = 0.0
-    absolute: np.ndarray | None = None
+    absolute: collections.abc.Callable[[], np.ndarray] | None = None
     # Results are also compared with bounds that follow from every sum of the program.
     bounded: bool = False
     # The exact result, for sums whose evaluation in f32 is as far from it as a kernel may be.
     exact: np.ndarray | None = None
     # The platform for which JAX lowers the program.
     platform: str = "cpu"
+
+    def allowing(self, change):
+        """The case with other sums: what `change` returns for these."""
+        return dataclasses.replace(self, absolute=lambda: change(self.absolute()))
 
 
 _random = np.random.default_rng(7)
@@ -69,10 +76,11 @@ def product(name, lhs, rhs, contract, batch=((), ()), after=None, before=None, m
 
     if units is None:
         units = 2.0**15 if lhs.dtype == F32 else 64.0
-    magnitudes = [np.abs(x.astype(np.float64)) for x in (lhs, rhs)]
-    absolute = np.asarray(
-        lax.dot_general(*[jnp.asarray(m, jnp.float32) for m in magnitudes], (contract, batch)), np.float64
-    )
+
+    def absolute():
+        magnitudes = [jnp.asarray(np.abs(x.astype(np.float64)), jnp.float32) for x in (lhs, rhs)]
+        return np.asarray(lax.dot_general(*magnitudes, (contract, batch)), np.float64)
+
     return GpuCase(name, function, (lhs, rhs, *more), "contraction", units, absolute)
 
 
@@ -122,14 +130,13 @@ def products():
         for epilogue, (after, more) in epilogues.items():
             case = product(f"gemm_{epilogue}_{name}", a, b, plain, after=after, more=more)
             if epilogue == "row_sum":
-                case = dataclasses.replace(case, absolute=case.absolute.sum(axis=1))
+                case = case.allowing(lambda sums: sums.sum(axis=1))
             elif epilogue == "bias_relu_half":
                 # The epilogue rounds to f16, where two correct sums may be on different sides of a tie. That is an ulp,
                 # 2^-10 of at most the absolute sum and the bias, in the units of the product.
-                ulp = 2.0**-10 * (case.absolute + 2) / (case.product_units * 2.0**-24)
-                case = dataclasses.replace(case, absolute=case.absolute + ulp)
+                case = case.allowing(lambda sums, units=case.product_units: sums + 2.0**-10 * (sums + 2) / (units * 2.0**-24))
             else:
-                case = dataclasses.replace(case, absolute=case.absolute + 2)
+                case = case.allowing(lambda sums: sums + 2)
             yield case
     # Several tiles, ragged, with rows that TMA accepts; with --processors 2 there are more tiles than run at once.
     for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("tf32", "nt"), ("tf32", "nn"), ("e4m3", "nt"), ("s8", "nt")]:
@@ -159,7 +166,7 @@ def products():
     yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),
                    more=(bias,), units=2.0**13)  # fmt: skip
-    yield dataclasses.replace(case, absolute=case.absolute + 2)
+    yield case.allowing(lambda sums: sums + 2)
     # Few tiles and a long contraction: the product is split along K, and a second kernel sums the parts and has the epilogue.
     for name, transposes, (m, n, k) in [("bf16", "nt", (33, 40, 8192)), ("f16", "nn", (65, 24, 8192)), ("f16", "tn", (24, 40, 8192)), ("f16", "nt", (1, 40, 9216)),
                                         ("tf32", "nt", (17, 72, 8192)), ("tf32", "nn", (17, 72, 8192)), ("e4m3", "nt", (24, 56, 16384)), ("s8", "nt", (40, 40, 16384))]:  # fmt: skip
@@ -170,7 +177,7 @@ def products():
         yield product(f"gemm_split_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
     a, b, bias = numbers((40, 8192), BF16), numbers((48, 8192), BF16), numbers((48,))
     case = product("gemm_split_bias", a, b, ((1,), (1,)), after=lambda d, c: jnp.maximum(d + c, 0), more=(bias,))
-    yield dataclasses.replace(case, absolute=case.absolute + 2)
+    yield case.allowing(lambda sums: sums + 2)
     yield product("gemm_split_narrow", a, b, ((1,), (1,)), result=BF16, units=2.0**16)
     a, b = numbers((2, 24, 8192), F16), numbers((8192, 2, 32), F16)
     yield product("gemm_split_batched", a, b, ((2,), (0,)), ((0,), (1,)))
@@ -179,9 +186,9 @@ def products():
     # The kernel of the product also reduces its rows and continues with the result.
     a, b = numbers((264, 144), F16), numbers((144, 200), F16)
     rows = {"sum": lambda x: x.sum(axis=1), "max": lambda x: x.max(axis=1)}
-    for name, absolute in rows.items():
+    for name, change in rows.items():
         case = product(f"gemm_rows_{name}", a, b, plain, after=lambda d, f=getattr(jnp, name): f(d, axis=1))
-        yield dataclasses.replace(case, absolute=absolute(case.absolute))
+        yield case.allowing(change)
     # The entries are small, so the tolerance must follow from them and not from the size of the product.
     for name, after in {"softmax": lambda d: jax.nn.softmax(d, axis=1), "softmax_half": lambda d: jax.nn.softmax(d, axis=1).astype(jnp.float16)}.items():
         case = product(f"gemm_rows_{name}", a, b, plain, after=after)
@@ -190,7 +197,7 @@ def products():
     yield dataclasses.replace(case, op_class="bounded", product_units=0.0, absolute=None, bounded=True)
     a, b = numbers((3, 72, 80), BF16), numbers((3, 256, 80), BF16)
     case = product("gemm_rows_batched", a, b, ((2,), (2,)), ((0,), (0,)), after=lambda d: jnp.sum(jnp.maximum(d, 0), axis=2))
-    yield dataclasses.replace(case, absolute=case.absolute.sum(axis=2))
+    yield case.allowing(lambda sums: sums.sum(axis=2))
     # Weights are stored in a small type and widened in the prologue.
     x = numbers((96, 128), BF16)
     for name, dtype in {"e4m3": E4M3, "e5m2": E5M2, "s8": I8}.items():
@@ -243,7 +250,7 @@ def precisions():
         bias = numbers((33,))
         case = product(f"precision_{name}_bias", numbers((130, 70)), numbers((70, 33)), ((1,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0),
                        more=(bias,), units=units, precision=precision)  # fmt: skip
-        yield dataclasses.replace(case, absolute=case.absolute + 2, platform="cuda")
+        yield dataclasses.replace(case.allowing(lambda sums: sums + 2), platform="cuda")
     # JAX names the algorithm bf16_bf16_f32 here.
     q, k, v = (numbers((2, 32, 2, 16), BF16) for _ in range(3))
 
@@ -285,11 +292,11 @@ def dequantised():
     x, w, bias = numbers((130, 256), BF16), numbers((256, 96), E4M3), numbers((96,))
     for name, after in {"bias": lambda d, c: d + c, "gelu": lambda d, c: jax.nn.gelu(d + c)}.items():
         case = product(f"gemm_mixed_{name}", x, w, orders["nn"], before=wide(BF16, "rhs"), after=after, more=(bias,), result=F32)
-        yield dataclasses.replace(case, absolute=case.absolute + 2)
+        yield case.allowing(lambda sums: sums + 2)
     transposed = np.ascontiguousarray(w.astype(np.float32).T).astype(E4M3)
     yield product("gemm_mixed_half_rows", x, transposed, orders["nt"], before=wide(BF16, "rhs"), result=BF16, units=2.0**17)
     half = product("gemm_mixed_half", x, w, orders["nn"], before=wide(BF16, "rhs"), after=lambda d: d.astype(jnp.bfloat16), result=F32)
-    yield dataclasses.replace(half, absolute=half.absolute * 2.0**10)  # the result is rounded to 8 bits
+    yield half.allowing(lambda sums: sums * 2.0**10)  # the result is rounded to 8 bits
     # Scales of rows or columns, of groups of the contraction, and zero points. The scaled weight is rounded to bf16, as
     # in the evaluator; the tolerance follows from its size.
     for name, dtype in {"i4": I4, "u4": U4, "e2m1": E2M1, "s8": I8}.items():
@@ -307,16 +314,18 @@ def dequantised():
                     wide = (wide.reshape(n, k // group, group) * s[:, :, None]).reshape(n, k)
                 return lax.dot_general(x, wide, (orders[order], ((), ())), preferred_element_type=jnp.float32)
 
-            largest = np.abs(w.astype(np.float64)).max() + 8
-            absolute = np.abs(x.astype(np.float64)).sum(axis=1, keepdims=True) * largest * np.ones((1, n))
+            def absolute(x=x, w=w, n=n):
+                largest = np.abs(w.astype(np.float64)).max() + 8
+                return np.abs(x.astype(np.float64)).sum(axis=1, keepdims=True) * largest * np.ones((1, n))
+
             yield GpuCase(f"gemm_group_{name}_{order}_{group}", function, (x, w, scale), "contraction", 64.0, absolute)
     x, w, scale = numbers((200, 320), BF16), numbers((320, 64), I8), numbers((64,), BF16, 0.1, 1.0)
     yield GpuCase("gemm_scaled_columns", lambda x, w, s: jnp.dot(x, w.astype(jnp.bfloat16) * s, preferred_element_type=jnp.float32),
-                  (x, w, scale), "contraction", 64.0, np.full((200, 64), 320 * 20.0))  # fmt: skip
+                  (x, w, scale), "contraction", 64.0, lambda: np.full((200, 64), 320 * 20.0))  # fmt: skip
     yield GpuCase("gemm_two_computed_sides", lambda x, w, s: jnp.dot(x * jnp.bfloat16(0.5), w.astype(jnp.bfloat16) * s,
-                  preferred_element_type=jnp.float32), (x, w, scale), "contraction", 64.0, np.full((200, 64), 320 * 20.0))  # fmt: skip
+                  preferred_element_type=jnp.float32), (x, w, scale), "contraction", 64.0, lambda: np.full((200, 64), 320 * 20.0))  # fmt: skip
     yield GpuCase("gemm_scaled_rows", lambda x, w, s: jnp.dot(x * s[:, None], w, preferred_element_type=jnp.float32),
-                  (x, numbers((320, 64), BF16), numbers((200,), BF16)), "contraction", 64.0, np.full((200, 64), 320.0))  # fmt: skip
+                  (x, numbers((320, 64), BF16), numbers((200,), BF16)), "contraction", 64.0, lambda: np.full((200, 64), 320.0))  # fmt: skip
 
 
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
@@ -333,16 +342,21 @@ def convolution(name, lhs, rhs, after=None, more=(), result=None, units=None, gr
 
     if units is None:
         units = 2.0**15 if lhs.dtype == F32 else 64.0
-    magnitudes = [jnp.asarray(np.abs(x.astype(np.float64)), jnp.float32) for x in (lhs, rhs)]
+
+    def magnitudes(*arrays):
+        return [jnp.asarray(np.abs(x.astype(np.float64)), jnp.float32) for x in arrays]
+
     if not gradients:
-        absolute = np.asarray(convolve(*magnitudes, dtype=F32), np.float64)
         return GpuCase(name, lambda a, b, *rest: after(convolve(a, b), *rest) if after else convolve(a, b),
-                       (lhs, rhs, *more), "contraction", units, absolute)  # fmt: skip
+                       (lhs, rhs, *more), "contraction", units, lambda: np.asarray(convolve(*magnitudes(lhs, rhs), dtype=F32), np.float64))  # fmt: skip
     cotangent = numbers(jax.eval_shape(convolve, lhs, rhs).shape, lhs.dtype)
     plain = lambda a, b: convolve(a, b, None)  # noqa: E731
-    sums = jax.vjp(plain, *magnitudes)[1](jnp.asarray(np.abs(cotangent.astype(np.float64)), jnp.float32))
+
+    def sums(index):
+        return np.asarray(jax.vjp(plain, *magnitudes(lhs, rhs))[1](*magnitudes(cotangent))[index], np.float64)
+
     return [GpuCase(f"{name}_{of}", lambda c, a, b, i=i: jax.vjp(plain, a, b)[1](c)[i], (cotangent, lhs, rhs), "contraction",
-                    units if lhs.dtype == F32 else 2.0 ** (13 if lhs.dtype == F16 else 16), np.asarray(sums[i], np.float64))
+                    units if lhs.dtype == F32 else 2.0 ** (13 if lhs.dtype == F16 else 16), lambda i=i: sums(i))
             for i, of in enumerate(("input", "weights"))]  # fmt: skip
 
 
@@ -410,7 +424,7 @@ def convolutions():
         yield convolution(f"conv_{name}_depthwise_twice", x, numbers((3, 3, 1, 128), dtype), groups=64, stride=(2, 1))
         yield convolution(f"conv_{name}_nchw", numbers((2, 24, 10, 12), dtype), numbers((40, 24, 3, 3), dtype), layout=NCHW)
         case = convolution(f"conv_{name}_bias_relu", x, w, after=lambda d, c: jnp.maximum(d + c, 0), more=(numbers((64,)),))
-        yield dataclasses.replace(case, absolute=case.absolute + 2)
+        yield case.allowing(lambda sums: sums + 2)
         yield from convolution(f"conv_{name}_gradient", x, w, gradients=True)
         yield from convolution(f"conv_{name}_gradient_strided", x, w, gradients=True, stride=(2, 2))
         yield from convolution(f"conv_{name}_gradient_groups", numbers((2, 8, 8, 32), dtype), numbers((3, 3, 8, 64), dtype), groups=4, gradients=True)
@@ -474,7 +488,7 @@ def reductions():
     for (shape_name, (shape, axes)), (name, function) in itertools.product(shapes.items(), functions.items()):
         x = numbers(shape)
         # Sums have another order. If terms cancel, few bits remain, so errors are compared with the terms.
-        allowed = (1.0, np.abs(x).sum(axes)) if name == "sum" else ()
+        allowed = (1.0, lambda x=x, a=axes: np.abs(x).sum(a)) if name == "sum" else ()
         exact = x.astype(np.float64).sum(axes) if name == "sum" else None
         yield GpuCase(f"{name}_{shape_name}", lambda x, f=function, a=axes: f(x, axis=a), (x,), "exact", *allowed, exact=exact)
     for dtype in (F16, BF16, np.int8, np.int32, np.uint16, np.int64, np.float64):
@@ -740,7 +754,8 @@ def grouped_heads():
         yield product(f"gemm_grouped_values_{name}", keys, numbers((2, 2, 2, 128, 128), dtype), ((1,), (4,)), ((0, 2), (1, 2)))
 
 
+@functools.cache
 def all_cases():
     global _random
-    _random = np.random.default_rng(7)  # the same inputs, however often a process calls this
+    _random = np.random.default_rng(7)  # the same inputs, whatever a process made before
     return [*products(), *convolutions(), *norms(), *reductions(), *movements(), *elementwise(), *expansions(), *gathers(), *precisions(), *scatters(), *sorts(), *scans(), *grouped_heads()]
