@@ -446,6 +446,10 @@ enum CUtensorMapInterleave : int {
   CU_TENSOR_MAP_INTERLEAVE_16B = 1,
   CU_TENSOR_MAP_INTERLEAVE_32B = 2,
 };
+enum CUtensorMapIm2ColWideMode : int {
+  CU_TENSOR_MAP_IM2COL_WIDE_MODE_W = 0,
+  CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1,
+};
 enum CUtensorMapSwizzle : int {
   CU_TENSOR_MAP_SWIZZLE_NONE = 0,
   CU_TENSOR_MAP_SWIZZLE_32B = 1,

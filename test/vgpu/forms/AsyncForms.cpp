@@ -315,7 +315,8 @@ struct TensorCase {
   TensorMap map;
   unsigned rank = 1, size = 4;
   int start[5] = {};
-  std::vector<size_t> boxShape;
+  std::vector<std::array<int64_t, 5>> rows; // where the rows of the box begin, as coordinates
+  std::string position, offsets;            // operands
   size_t boxBytes = 0;
 
   TensorCase(unsigned rank, TensorElement element, bool mayBeNegative, std::mt19937_64 &random)
@@ -333,7 +334,6 @@ struct TensorCase {
                           : map.swizzle == TensorSwizzle::bytes64 ? 64
                                                                   : 128;
     uint64_t stride = (uint64_t(sizes[0]) * size + 15) / 16 * 16;
-    boxBytes = size;
     for (unsigned i = 0; i < rank; ++i) {
       map.size[i] = sizes[i];
       map.box[i] = i == 0 ? std::min(boxes[0], span / size) : boxes[i];
@@ -342,7 +342,105 @@ struct TensorCase {
         stride *= sizes[i];
       const int least = mayBeNegative ? -2 : 0;
       start[i] = least + static_cast<int>(random() % (sizes[i] + 2));
-      boxBytes *= map.box[i];
+    }
+    size_t count = 1;
+    for (unsigned i = 1; i < rank; ++i)
+      count *= map.box[i];
+    for (size_t r = 0; r < count; ++r) {
+      std::array<int64_t, 5> row{start[0]};
+      size_t rest = r;
+      for (unsigned i = 1; i < rank; ++i) {
+        row[i] = start[i] + static_cast<int64_t>(rest % map.box[i]);
+        rest /= map.box[i];
+      }
+      rows.push_back(row);
+    }
+    finish(std::span(start, rank));
+  }
+  void finish(std::span<const int> coordinates) {
+    boxBytes = rows.size() * map.box[0] * size;
+    position = list(coordinates);
+  }
+  static std::string list(std::span<const int> values) {
+    std::string text;
+    for (int value : values)
+      text += concat(text.empty() ? "{" : ", ", value);
+    return text + "}";
+  }
+  /// Four rows of the matrix, some of them outside and some equal.
+  void chooseRows(std::mt19937_64 &random, bool areDistinct) {
+    map.box[1] = 1;
+    rows.clear();
+    int coordinates[5] = {start[0]};
+    for (int i = 1; i < 5; ++i) {
+      coordinates[i] = areDistinct ? (start[1] + i) % 6 : static_cast<int>(random() % 8) - 1;
+      rows.push_back({start[0], coordinates[i]});
+    }
+    finish(coordinates);
+  }
+  /// Pixels as im2col enumerates them.
+  void walkPixels(machine::TensorMode mode, bool isStore, std::mt19937_64 &random) {
+    using enum machine::TensorMode;
+    const bool isWide = mode != im2col;
+    map.mode = mode;
+    if (isWide && map.swizzle != TensorSwizzle::bytes128 && map.swizzle != TensorSwizzle::atoms32) {
+      map.swizzle = TensorSwizzle::bytes64;
+      map.box[0] = std::min(map.box[0], 64 / size);
+    }
+    map.pixels = mode == im2colW128 ? 7 : 1 + static_cast<uint32_t>(random() % 40);
+    int64_t first[3] = {}, last[3] = {}, shift[3] = {};
+    int steps[3] = {1, 1, 1};
+    for (unsigned i = 0; i < rank - 2; ++i) {
+      const int extent = static_cast<int>(map.size[i + 1]);
+      map.lower[i] = static_cast<int>(random() % 2) - (isStore ? 0 : 1);
+      map.upper[i] = static_cast<int>(random() % 2) - 1 + (isStore ? 0 : 1);
+      steps[i] = 1 + static_cast<int>(random() % 2);
+      map.step[i + 1] = static_cast<uint32_t>(steps[i]);
+      first[i] = map.lower[i];
+      last[i] = extent - 1 + map.upper[i];
+      start[i + 1] = map.lower[i] + static_cast<int>(random() % (last[i] - first[i] + 1));
+      if (isWide && i == 0 && random() % 4 == 0)
+        start[1] = map.lower[0] - 1; // may begin left of the box
+    }
+    start[rank - 1] = static_cast<int>(random() % map.size[rank - 1]);
+    std::vector<int> values;
+    for (unsigned i = 0; i < (isWide ? 2 : rank - 2); ++i)
+      values.push_back(static_cast<int>(random() % 3));
+    if (mode == im2colW128)
+      values[0] = 0;
+    for (size_t i = 0; i < values.size() && !isWide; ++i)
+      shift[i] = isStore ? 0 : values[i];
+    size_t count = mode == im2colW128 ? 128 : map.pixels;
+    if (isWide) {
+      count += static_cast<size_t>(values[0]);
+      shift[0] = values[1];
+      for (unsigned i = 1; i < rank - 2; ++i) // one row of each image
+        first[i] = last[i] = start[i + 1];
+    }
+    if (!isStore)
+      offsets = ", " + list(values);
+    rows.clear();
+    const unsigned h = rank > 3 ? 2 : 0, d = rank > 4 ? 3 : 0, n = rank - 1; // 0: not there
+    int64_t w0 = start[1], h0 = h ? start[h] : 0, d0 = d ? start[d] : 0;
+    for (int64_t image = start[n];; ++image) {
+      for (int64_t z = d0; z <= last[2]; z += steps[2]) {
+        for (int64_t y = h0; y <= last[1]; y += steps[1]) {
+          for (int64_t x = w0; x <= last[0]; x += steps[0]) {
+            if (rows.size() == count)
+              return finish(std::span(start, rank));
+            std::array<int64_t, 5> row{start[0], x + shift[0]};
+            if (h)
+              row[h] = y + shift[1];
+            if (d)
+              row[d] = z + shift[2];
+            row[n] = image;
+            rows.push_back(row);
+          }
+          w0 = first[0];
+        }
+        h0 = first[1];
+      }
+      d0 = first[2];
     }
   }
   size_t tensorBytes() const {
@@ -352,12 +450,11 @@ struct TensorCase {
   template <typename F> void eachElement(F f) const {
     const size_t count = boxBytes / size;
     for (size_t i = 0; i < count; ++i) {
-      size_t rest = i;
+      const std::array<int64_t, 5> &row = rows[i / map.box[0]];
       int64_t place = 0;
       bool isInside = true;
       for (unsigned d = 0; d < rank; ++d) {
-        const int64_t at = start[d] + static_cast<int64_t>(rest % map.box[d]);
-        rest /= map.box[d];
+        const int64_t at = row[d] + (d == 0 ? static_cast<int64_t>(i % map.box[0]) : 0);
         isInside = isInside && at >= 0 && at < static_cast<int64_t>(map.size[d]);
         place += at * static_cast<int64_t>(map.stride[d]);
       }
@@ -382,11 +479,17 @@ struct TensorCase {
       return at ^ (line & 7) * 16;
     }
   }
-  std::string coordinates() const {
-    std::string text = "{";
-    for (unsigned i = 0; i < rank; ++i)
-      text += concat(i ? ", " : "", start[i]);
-    return text + "}";
+  /// Changes the case from a tile to the mode of the instruction.
+  void follow(const Instruction &instruction, std::mt19937_64 &random) {
+    using enum machine::TensorMode;
+    if (instruction.has(Modifier::tileGather4) || instruction.has(Modifier::tileScatter4))
+      chooseRows(random, instruction.has(Modifier::tileScatter4));
+    if (instruction.has(Modifier::im2col) || instruction.has(Modifier::im2colNoOffs))
+      walkPixels(im2col, instruction.has(Modifier::im2colNoOffs), random);
+    if (instruction.has(Modifier::im2colW))
+      walkPixels(im2colW, false, random);
+    if (instruction.has(Modifier::im2colW128))
+      walkPixels(im2colW128, false, random);
   }
 };
 } // namespace
@@ -412,13 +515,13 @@ struct TensorMemory {
 
 static void runTensorLoad(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
-  if (instruction.has(Modifier::ctaGroup2))
-    return; // the first block of a pair gets both signals, which this form cannot see: not tested
+  const bool isPair = instruction.has(Modifier::ctaGroup2); // the first block gets both signals
   const bool isMulticast = instruction.has(Modifier::multicastCluster);
   static constexpr TensorElement elements[] = {TensorElement::u8,   TensorElement::f16,
                                                TensorElement::f32,  TensorElement::u64,
                                                TensorElement::bf16, TensorElement::tf32};
   TensorCase one(rankOf(instruction), elements[session.random() % 6], true, session.random);
+  one.follow(instruction, session.random);
   one.map.fillsNan =
       (one.map.element == TensorElement::f16 || one.map.element == TensorElement::f32) &&
       session.random() & 1;
@@ -436,11 +539,16 @@ static void runTensorLoad(Session &session, const Form &form) {
       copyAll("ld.global", "%a21", "st.shared", "%x21", room) +
       "@%p9 mbarrier.init.shared.b64 [%x30], 1;\nfence.mbarrier_init.release.cluster;\n"
       "fence.proxy.async;\nbarrier.cluster.arrive; barrier.cluster.wait;\n" +
-      concat("@%p9 mbarrier.arrive.expect_tx.shared.b64 _, [%x30], ", one.boxBytes, ";\n") +
       "mov.b16 %h1, 3; setp.eq.u32 %p4, %x22, 0; setp.eq.and.u32 %p5, %i, 0, %p4;\n" +
+      (isPair ? "@%p5 " : "@%p9 ") +
+      concat("mbarrier.arrive.expect_tx.shared.b64 _, [%x30], ", one.boxBytes * (isPair ? 2 : 1),
+             ";\n") +
       // Without multicast every block copies for itself.
-      (isMulticast ? "@%p5 " : "@%p9 ") + form.name() + " [%x21], [%a30, " + one.coordinates() +
-      "], [%x30]" + (isMulticast ? ", %h1" : "") + policy + ";\n" + waitPhase0 +
+      (isMulticast ? "@%p5 " : "@%p9 ") + form.name() + " [%x21], [%a30, " + one.position +
+      "], [%x30]" + one.offsets + (isMulticast ? ", %h1" : "") + policy + ";\n" +
+      (isPair ? "@!%p4 bra PEER;\n" + waitPhase0 +
+                    "PEER:\nbarrier.cluster.arrive; barrier.cluster.wait;\n"
+              : waitPhase0) +
       copyAll("ld.shared", "%x21", "st.global", "%a21", room) +
       "barrier.cluster.arrive; barrier.cluster.wait;\nret;\n}\n";
   const std::vector<uint8_t> old = randomBytes(2 * room, session.random);
@@ -481,6 +589,7 @@ static void runTensorStore(Session &session, const Form &form) {
   const bool isAdd = instruction.has(Modifier::add) || !isReduce;
   const Choice choice = choices[isBits ? 0 : session.random() % (isAdd ? 5 : 4)];
   TensorCase one(rankOf(instruction), choice.element, false, session.random);
+  one.follow(instruction, session.random);
   const std::vector<uint8_t> tensor =
       numbers(one.tensorBytes() / 16 * 16, choice.type, session.random);
   const size_t room = (one.boxBytes + 127) / 128 * 128;
@@ -494,7 +603,7 @@ static void runTensorStore(Session &session, const Form &form) {
       head(concat(".shared .align 1024 .b8 from[", room, "];\n"), mapParameter) + mapAddress +
       "mov.u32 %x21, from;\n" + copyAll("ld.global", "%in", "st.shared", "%x21", room) +
       "fence.proxy.async;\nbar.sync 0;\n@!%p9 bra DONE;\n" + form.name() + " [%a30, " +
-      one.coordinates() + "], [%x21]" + policy +
+      one.position + "], [%x21]" + policy +
       ";\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\n"
       "cp.async.bulk.wait_group 0;\nDONE:\nbar.sync 0;\nld.param.u64 %a31, [map];\n" +
       copyAll("ld.global", "%a31", "st.global", "%out", tensor.size()) + "ret;\n}\n";
@@ -523,9 +632,10 @@ static void runPrefetch(Session &session, const Form &form) {
   alignas(64) std::byte encoded[128] = {};
   if (form.row->handler == Handler::cpTensorPrefetch) {
     TensorCase one(rankOf(instruction), TensorElement::f32, false, session.random);
+    one.follow(instruction, session.random);
     one.map.address = reinterpret_cast<uint64_t>(in.data()) / 16 * 16;
     one.map.encode(encoded);
-    operands = "[%a30, " + one.coordinates() + "]";
+    operands = "[%a30, " + one.position + "]" + one.offsets;
   }
   const std::string text = head("", mapParameter) + mapAddress + form.name() + " " + operands +
                            policy + ";\n" + copyAll("ld.global", "%in", "st.global", "%out", 512) +
@@ -631,7 +741,7 @@ void runAsync(Session &session) {
     default: // commit and wait of bulks are part of the others
       break;
     }
-    if (run && ptx::unexecutedReason(row.id).empty())
+    if (run)
       for (const Form &form : formsOf(row, session.perRow, session.random))
         for (unsigned i = 0; i < times; ++i)
           run(session, form);

@@ -25,8 +25,8 @@ def run(*command, timeout=300):
 
 def test_every_row_is_executed():
     output = run(BUILD / "VgpuForms", *PER_ROW)
-    covered, executable, rows = map(int, re.search(r"rows executed: (\d+) of (\d+) .* of (\d+) in", output).groups())
-    assert covered == executable and executable >= rows - 5, output
+    covered, rows = map(int, re.search(r"rows executed: (\d+) of (\d+)", output).groups())
+    assert covered == rows, output
     print(output)
 
 

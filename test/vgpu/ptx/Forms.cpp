@@ -114,9 +114,9 @@ private:
     case OperandForm::address:
       return addressFor(instruction, rule);
     case OperandForm::tensor:
-      return concat("[%d21, ", braces(dimensions(), Modifier::b32, 30), "]");
+      return concat("[%d21, ", braces(coordinates(), Modifier::b32, 30), "]");
     case OperandForm::offsets:
-      return braces(dimensions() - 2, Modifier::b16, 30);
+      return braces(instruction.has(Modifier::im2col) ? dimensions() - 2 : 2, Modifier::b16, 30);
     case OperandForm::source:
       return row.name.find("shifted") != row.name.npos ? "[%r20]" : "%d2";
     case OperandForm::lanes:
@@ -138,6 +138,11 @@ private:
     return "";
   }
 
+  unsigned coordinates() const {
+    const bool choosesRows =
+        instruction.has(Modifier::tileGather4) || instruction.has(Modifier::tileScatter4);
+    return choosesRows ? 5 : dimensions(); // a column and four rows
+  }
   unsigned dimensions() const {
     return static_cast<unsigned>(instruction.find(ModifierKind::dimension)) -
            static_cast<unsigned>(Modifier::d1) + 1;

@@ -508,17 +508,15 @@ TEST(Launch, AModuleForALaterChipIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("sm_89"));
 }
 
-TEST(Launch, WhatIsNotExecutedYetIsRefusedAtLoadByName) {
+TEST(Launch, AFormThatIsNotExecutedIsRefusedAtLoadByName) {
   Status status =
-      LoadedModule::create(std::string(".version 8.1\n.target sm_90\n.address_size 64\n") +
-                               ".visible .entry k(.param .u64 p) {\n.reg .b64 %a;\n.reg .b32 %r;\n"
-                               "ld.param.u64 %a, [p];\n"
-                               "cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs"
-                               ".bulk_group [%a, {%r, %r, %r}], [%r];\nret;\n}\n",
-                           "sm_90")
+      LoadedModule::create(std::string(".version 8.6\n.target sm_100\n.address_size 64\n") +
+                               ".visible .entry k(.param .u64 p) {\n.reg .b32 %r;\n"
+                               "mov.u32 %r, 0;\nst.bulk.shared::cta [%r], 16, 1;\nret;\n}\n",
+                           "sm_100a")
           .takeStatus();
   EXPECT_EQ(status.error(), Error::vgpuUnimplemented);
-  EXPECT_THAT(status.message(), HasSubstr("line 8: cp.async.bulk.tensor.3d"));
+  EXPECT_THAT(status.message(), HasSubstr("line 7: st.bulk"));
 }
 
 TEST(Launch, ANegatedScalePredicateIsRefusedAndNotReadAsPlain) {

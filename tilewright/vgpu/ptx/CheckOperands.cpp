@@ -235,7 +235,8 @@ Status Checker::checkOne(const OperandRule &rule, const Operand &operand) const 
   case OperandForm::lanes:
     return checkVector(rule, operand, instruction.has(Modifier::ctaGroup2) ? 8 : 4, Modifier::b32);
   case OperandForm::offsets:
-    return checkVector(rule, operand, dimensions() - 2, Modifier::b16);
+    return checkVector(rule, operand, instruction.has(Modifier::im2col) ? dimensions() - 2 : 2,
+                       Modifier::b16);
   case OperandForm::immediate:
     if (operand.kind != OperandKind::immediate || operand.number == NumberKind::f32 ||
         operand.number == NumberKind::f64)
@@ -403,9 +404,12 @@ Status Checker::checkSpace(const Operand &base) const {
 Status Checker::checkTensor(const OperandRule &rule, const Operand &operand) const {
   if (operand.kind != OperandKind::tensor)
     return wrongKind(operand, rule.name, "a tensor map with coordinates, as [%rd1, {%r1, %r2}]");
-  if (operand.count - 1 != dimensions())
+  const bool choosesRows =
+      instruction.has(Modifier::tileGather4) || instruction.has(Modifier::tileScatter4);
+  const unsigned expected = choosesRows ? 5 : dimensions(); // a column and four rows
+  if (operand.count - 1 != expected)
     return fail(Error::ptxOperandCount, operand.position, "operand ", rule.name, " of '",
-                row.opcode, "' must have ", dimensions(), " coordinates, got ", operand.count - 1);
+                row.opcode, "' must have ", expected, " coordinates, got ", operand.count - 1);
   for (const Operand &coordinate : function.elementsOf(operand).subspan(1))
     TILEWRIGHT_TRY(checkScalar(rule, coordinate, Modifier::b32));
   return Status();

@@ -359,17 +359,6 @@ std::string_view refusalOf(std::string_view word) {
   return {};
 }
 
-std::string_view unexecutedReason(RowId row) {
-  switch (row) {
-#define PTX_UNEXECUTED(row, reason)                                                                \
-  case RowId::row:                                                                                 \
-    return reason;
-#include "tilewright/vgpu/ptx/Unexecuted.def"
-  default:
-    return {};
-  }
-}
-
 std::span<const std::pair<std::string_view, std::string_view>> refusedInstructions() {
   return refusals;
 }

@@ -75,7 +75,7 @@ enum class OperandForm : uint8_t {
   fragment,   // {…}, as many as the shape and type of a matrix need
   address,    // [a]
   tensor,     // [map, {coordinates}]
-  offsets,    // {…} of im2col: two less than the dimensions
+  offsets,    // {…} of im2col: two less than the dimensions; of im2col::w two
   source,     // a matrix descriptor in a register, or [a] of tensor memory
   lanes,      // {…} of masks, four for each CTA of the group
   immediate,  // integer immediate
@@ -137,9 +137,6 @@ std::string_view refusalOf(std::string_view word);
 
 /// The opcode and reason of every row of Refused.def.
 std::span<const std::pair<std::string_view, std::string_view>> refusedInstructions();
-
-/// The reason from Unexecuted.def why the machine does not execute a row; empty if it does.
-std::string_view unexecutedReason(RowId row);
 
 /// Errors in the table itself, one sentence each; a test expects that there are none.
 const std::vector<std::string> &tableProblems();

@@ -69,14 +69,10 @@ std::string supportPage() {
                      " |\n");
   }
   page +=
-      "\n## Not executed\n\nEvery row above is executed, and run by `test/vgpu/forms` against a "
-      "reference, except these. A module that holds\none is refused when it is loaded, with the "
-      "line.\n\n| instruction | why |\n|---|---|\n";
-  for (const InstructionRow &row : instructionTable())
-    if (std::string_view reason = unexecutedReason(row.id); !reason.empty())
-      page += concat("| `", syntaxOf(row), "` | ", reason, " |\n");
-  page +=
+      "\nEvery row is executed, and run by `test/vgpu/forms` against a reference.\n"
       "\n## Executed with a restriction\n\n| instruction | how |\n|---|---|\n"
+      "| `im2col::w` | the pixels of the halo are those that follow in the same order |\n"
+      "| `im2col::w::128` | only without a halo, whose place PTX shows in a figure |\n"
       "| `multimem.*` | members are combined in the order in which their devices joined the team; "
       "a "
       "GPU may take another order |\n"

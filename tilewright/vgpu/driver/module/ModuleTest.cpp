@@ -548,10 +548,81 @@ TEST_F(ModuleTest, TensorMapsAreChecked) {
   EXPECT_EQ(map.opaque[0], data + 1024);
   EXPECT_EQ(cuda().cuTensorMapReplaceAddress(&map, reinterpret_cast<void *>(data + 1)),
             CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuda().cuTensorMapEncodeIm2col(
-                &map, f32, 4, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0, nullptr, none,
-                wide, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-            CUDA_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(ModuleTest, TensorMapsForIm2colAreChecked) {
+  CUtensorMap map;
+  const CUdeviceptr data = allocate(1 << 16);
+  uint64_t sizes[] = {32, 9, 7, 4}, strides[] = {128, 1152, 8064};
+  uint32_t steps[] = {7, 2, 1, 1}; // the first one is ignored
+  int lower[] = {-1, -1}, upper[] = {-1, -1};
+  auto encode = [&](uint32_t channels = 32, uint32_t pixels = 64, uint32_t rank = 4) {
+    return cuda().cuTensorMapEncodeIm2col(
+        &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, rank, reinterpret_cast<void *>(data), sizes, strides,
+        lower, upper, channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+        CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  EXPECT_CUDA(encode());
+  // The kernel loads 4 pixels from the last but one of a row on, and writes the first channel.
+  CUmodule module = load(R"(.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 out) {
+  .reg .b64 %m, %o;
+  .reg .b32 %s, %bar, %v, %i;
+  .reg .pred %p;
+  .shared .align 1024 .b8 box[8192];
+  .shared .align 8 .b64 barrier;
+  mov.b64 %m, map;
+  cvta.param.u64 %m, %m;
+  ld.param.u64 %o, [out];
+  mov.u32 %i, %tid.x;
+  setp.ne.u32 %p, %i, 0;
+  @%p ret;
+  mov.u32 %s, box;
+  mov.u32 %bar, barrier;
+  mbarrier.init.shared.b64 [%bar], 1;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 512;
+  cp.async.bulk.tensor.4d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%s], [%m, {0, 5, 2, 1}], [%bar], {0, 0};
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;
+  @!%p bra WAIT;
+  mov.u32 %i, 0;
+COPY:
+  shl.b32 %v, %i, 4;   // the swizzle moves channel 0 of pixel i to chunk i
+  add.u32 %v, %v, %s;
+  ld.shared.u32 %v, [%v];
+  st.global.u32 [%o], %v;
+  add.u64 %o, %o, 4;
+  add.u32 %s, %s, 128;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p, %i, 4;
+  @%p bra COPY;
+  ret;
+})");
+  EXPECT_CUDA(encode(32, 4));
+  std::vector<int> tensor(32 * 9 * 7 * 4);
+  for (size_t i = 0; i < tensor.size(); ++i)
+    tensor[i] = static_cast<int>(i / 32); // the number of the pixel
+  EXPECT_CUDA(cuda().cuMemcpyHtoD_v2(data, tensor.data(), tensor.size() * 4));
+  const CUdeviceptr out = allocate(16);
+  EXPECT_CUDA(launch(function(module, "k"), nullptr, 1, map, out));
+  // Pixels 5 and 7 of row 2 of image 1, then -1 and 1 of row 3.
+  EXPECT_EQ(ints(out, 4), (std::vector{63 + 23, 63 + 25, 0, 63 + 28}));
+  EXPECT_EQ(encode(33), CUDA_ERROR_INVALID_VALUE);        // more than the swizzle
+  EXPECT_EQ(encode(32, 1025), CUDA_ERROR_INVALID_VALUE);  // too many pixels
+  EXPECT_EQ(encode(32, 64, 2), CUDA_ERROR_INVALID_VALUE); // a matrix has no pixels
+  upper[1] = -8;                                          // leaves no row of 7
+  EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE);
+  upper[1] = -129; // outside the range of maps with 4 dimensions
+  EXPECT_EQ(encode(), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuda().cuTensorMapEncodeIm2colWide(
+                &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, reinterpret_cast<void *>(data), sizes,
+                strides, 0, 0, 32, 64, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                CU_TENSOR_MAP_IM2COL_WIDE_MODE_W, CU_TENSOR_MAP_SWIZZLE_128B,
+                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+            CUDA_ERROR_NOT_SUPPORTED); // the device is not a Blackwell
 }
 
 } // namespace

@@ -61,9 +61,11 @@ struct CopyForm {
   bool hasSourceSize = false, sizeIsPredicate = false, sizeIsFlipped = false;
   uint32_t multicast = 0; // slot of the 16-bit CTA mask
   std::optional<AtomicForm> reduction;
-  // For tensor copies: the slots of the coordinates.
-  unsigned rank = 0;
-  uint32_t coordinates[5] = {};
+  // For tensor copies: the slots of the coordinates, and of the offsets of im2col.
+  TensorMode mode = TensorMode::tile;
+  bool choosesRows = false; // gather4 and scatter4
+  unsigned rank = 0, coordinateCount = 0, offsetCount = 0;
+  uint32_t coordinates[5] = {}, offsets[3] = {};
   bool isStore = false;
   // For st.async and red.async: the slots of the values.
   AccessForm values;

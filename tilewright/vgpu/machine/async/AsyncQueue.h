@@ -23,7 +23,8 @@ struct CopyRequest {
   uint32_t targets = 0; // blocks of a multicast
   uint64_t to = 0, from = 0, mbarrier = 0;
   int32_t coordinates[5] = {};
-  std::byte values[64]; // for st.async
+  uint16_t offsets[3] = {}; // of im2col
+  std::byte values[64];     // for st.async
 };
 
 /// An operation may read its source long before it writes its destination:

@@ -190,6 +190,24 @@ static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &fo
                        : nullptr);
 }
 
+/// Places the box where the operands say.
+static Status placeBox(Box &box, const CopyForm &form, const CopyRequest &request) {
+  const TensorMap &map = box.map;
+  for (unsigned i = 0; i < form.rank; ++i)
+    box.start[i] = request.coordinates[i];
+  TILEWRIGHT_TRY(box.check());
+  if (form.choosesRows)
+    return box.chooseRows(std::span<const int32_t, 4>(request.coordinates + 1, 4));
+  if (form.mode == TensorMode::tile)
+    return Status();
+  for (unsigned i = 0; form.isStore && i < form.rank - 2; ++i)
+    if (map.lower[i] < 0 || map.upper[i] > 0)
+      return Status(Code::invalidArgument,
+                    concat("a store of im2col pixels must stay within the tensor, but corners ", i,
+                           " of its map are ", map.lower[i], " and ", map.upper[i]));
+  return box.walkPixels({request.offsets, form.offsetCount});
+}
+
 static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, AsyncId id,
                           Part part, std::vector<std::byte> *staged) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
@@ -218,10 +236,11 @@ static bool performTensor(Warp &warp, const Op *op, const CopyRequest &request, 
                          form.rank));
   if (map.interleave != 0)
     return refuse("interleaved tensors are not supported");
+  if (map.mode != form.mode)
+    return refuse(concat("the tensor map is for ", nameOf(map.mode),
+                         ", but the instruction is for ", nameOf(form.mode)));
   Box box{map};
-  for (unsigned i = 0; i < form.rank; ++i)
-    box.start[i] = request.coordinates[i];
-  if (Status status = box.check(); !status.isOk())
+  if (Status status = placeBox(box, form, request); !status.isOk())
     return refuse(status.message());
   if (form.isStore && map.element == TensorElement::u4Padded)
     return refuse("padded elements of 4 bits can be loaded, but not stored");
@@ -294,8 +313,10 @@ After runTensor(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32
     request.from = laneAddress(form.from, registers, lane);
     request.targets = multicastTargets(form, registers, lane);
     request.mbarrier = form.hasMbarrier ? laneAddress(form.mbarrier, registers, lane) : 0;
-    for (unsigned i = 0; i < form.rank; ++i)
+    for (unsigned i = 0; i < form.coordinateCount; ++i)
       request.coordinates[i] = static_cast<int32_t>(word(registers, form.coordinates[i], lane));
+    for (unsigned i = 0; i < form.offsetCount; ++i)
+      request.offsets[i] = static_cast<uint16_t>(word(registers, form.offsets[i], lane));
   };
   return issueCopies(warp, op, active, form.isStore ? GroupKind::bulk : GroupKind::none,
                      form.isStore, performTensors, gather);

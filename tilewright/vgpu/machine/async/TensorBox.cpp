@@ -6,16 +6,84 @@
 
 namespace tilewright::vgpu::machine {
 
-uint64_t Box::rowAddress(uint32_t row) const {
+uint64_t Box::addressAt(std::span<const int64_t> coordinates) const {
   uint64_t address = map.address;
   for (unsigned i = 1; i < map.rank; ++i) {
-    const int64_t at = start[i] + int64_t(row % count(i)) * map.step[i];
-    row /= count(i);
+    const int64_t at = coordinates[i - 1];
     if (at < 0 || static_cast<uint64_t>(at) >= map.size[i])
       return 0;
     address += static_cast<uint64_t>(at) * map.stride[i];
   }
   return address;
+}
+
+uint64_t Box::rowAddress(uint32_t row) const {
+  if (!chosen.empty())
+    return chosen[row];
+  int64_t at[4];
+  for (unsigned i = 1; i < map.rank; ++i) {
+    at[i - 1] = start[i] + int64_t(row % count(i)) * map.step[i];
+    row /= count(i);
+  }
+  return addressAt(at);
+}
+
+Status Box::chooseRows(std::span<const int32_t, 4> rows) {
+  if (map.box[1] != 1)
+    return Status(Code::invalidArgument,
+                  concat("tile::gather4 and tile::scatter4 require a tensor map whose box has one "
+                         "row, got ",
+                         map.box[1]));
+  for (const int64_t row : rows)
+    chosen.push_back(addressAt({&row, 1}));
+  return Status();
+}
+
+Status Box::walkPixels(std::span<const uint16_t> offsets) {
+  auto refuse = [](auto... parts) { return Status(Code::invalidArgument, concat(parts...)); };
+  const bool isWide = map.mode != TensorMode::im2col;
+  const unsigned spatial = map.rank - 2, walked = isWide ? 1 : spatial;
+  uint32_t count = map.mode == TensorMode::im2colW128 ? 128 : map.pixels;
+  int64_t shift[3] = {}; // of the pixels that are read
+  const uint32_t limit = isWide || map.rank == 5 ? 32 : map.rank == 4 ? 1 << 8 : 1 << 16;
+  for (unsigned i = isWide ? 1 : 0; i < offsets.size(); ++i) {
+    if (offsets[i] >= limit)
+      return refuse("offsets of ", nameOf(map.mode), " must be below ", limit, ", got ",
+                    offsets[i]);
+    shift[isWide ? 0 : i] = offsets[i];
+  }
+  if (isWide) {
+    const uint32_t halo = offsets[0];
+    if (map.mode == TensorMode::im2colW128 && halo != 0)
+      return refuse("im2col::w::128 with a halo is not supported, because PTX shows the place of "
+                    "halo pixels only in a figure; use im2col::w");
+    if (halo >= 512)
+      return refuse("the halo of im2col::w must be below 512, got ", halo);
+    count += halo;
+  }
+  int64_t at[4], last[3];
+  std::copy_n(start + 1, map.rank - 1, at);
+  for (unsigned i = 0; i < walked; ++i) {
+    last[i] = static_cast<int64_t>(map.size[i + 1]) - 1 + map.upper[i];
+    // im2col::w may begin left of its box.
+    if (at[i] > last[i] || (!isWide && at[i] < map.lower[i]))
+      return refuse("coordinate ", i + 1, " of ", nameOf(map.mode), " must be in the box from ",
+                    map.lower[i], " to ", last[i], ", got ", at[i]);
+  }
+  for (; count != 0; --count) {
+    int64_t pixel[4];
+    for (unsigned i = 0; i < map.rank - 1; ++i)
+      pixel[i] = at[i] + (i < spatial ? shift[i] : 0);
+    chosen.push_back(addressAt(pixel));
+    unsigned i = 0;
+    while (i < walked && (at[i] += map.step[i + 1]) > last[i]) {
+      at[i] = map.lower[i];
+      ++i;
+    }
+    if (i == walked)
+      ++at[spatial];
+  }
+  return Status();
 }
 
 Status Box::check() const {

@@ -5,6 +5,8 @@
 #include "tilewright/vgpu/machine/async/TensorMap.h"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 namespace tilewright::vgpu::machine {
 
@@ -12,6 +14,9 @@ namespace tilewright::vgpu::machine {
 struct Box {
   const TensorMap &map;
   int64_t start[5] = {}; // in elements
+  /// The addresses of rows that do not form a tile, 0 for those outside the tensor; see
+  /// chooseRows() and walkPixels().
+  std::vector<uint64_t> chosen{};
 
   uint32_t count(unsigned i) const { return (map.box[i] + map.step[i] - 1) / map.step[i]; }
   uint32_t columns() const { return count(0) / group.elements; }
@@ -19,6 +24,8 @@ struct Box {
   uint32_t rowBytes() const { return columns() * group.inGlobal; }
   uint32_t sharedRowBytes() const { return columns() * group.inShared; }
   uint32_t rows() const {
+    if (!chosen.empty())
+      return static_cast<uint32_t>(chosen.size());
     uint32_t total = 1;
     for (unsigned i = 1; i < map.rank; ++i)
       total *= count(i);
@@ -40,10 +47,21 @@ struct Box {
   }
   /// The address of coordinate 0 in row `row`; 0 if the row is outside the tensor.
   uint64_t rowAddress(uint32_t row) const;
+
+  /// For tile::gather4 and tile::scatter4: the box has these four rows of a matrix.
+  Status chooseRows(std::span<const int32_t, 4> rows);
+  /// For the modes of im2col: the box has the pixels from `start` on. They advance along W, H, D
+  /// and N within the corners of the map; im2col::w skips H and D, which stay as they are.
+  /// `offsets` are those of the instruction: along W, H and D, or the halo and the offset along W.
+  Status walkPixels(std::span<const uint16_t> offsets);
   /// An error if a box cannot begin there.
   Status check() const;
 
   const ElementGroup group = groupOf(map.element);
+
+private:
+  /// The address of coordinate 0 at these coordinates of dimensions 1 and up; 0 outside the tensor.
+  uint64_t addressAt(std::span<const int64_t> coordinates) const;
 };
 
 /// Where a swizzle places the byte at an address, as for matrix descriptors.

@@ -7,6 +7,11 @@
 
 namespace tilewright::vgpu::machine {
 
+std::string_view nameOf(TensorMode mode) {
+  static constexpr std::string_view names[] = {"tiles", "im2col", "im2col::w", "im2col::w::128"};
+  return names[static_cast<size_t>(mode)];
+}
+
 ElementGroup groupOf(TensorElement element) {
   switch (element) {
   case TensorElement::u8:
@@ -37,7 +42,7 @@ ElementGroup groupOf(TensorElement element) {
 //   3-6     strides of dimensions 1 to 4 in units of 16 bytes
 //   7       bits 32-35 of those strides, 4 each
 //   8-12    sizes - 1
-//   bytes 55-59  box sizes - 1;  60-64  steps - 1
+//   bytes 55-59  box sizes - 1;  60-64  steps - 1;  65 mode;  66-67 pixels - 1;  68-79 corners
 
 /// The element types in the order of their codes.
 static constexpr TensorElement coded[] = {
@@ -82,6 +87,13 @@ void TensorMap::encode(std::byte *to) const {
     bytes[55 + i] = static_cast<uint8_t>(box[i] - 1);
     bytes[60 + i] = static_cast<uint8_t>(step[i] - 1);
   }
+  bytes[65] = static_cast<uint8_t>(mode);
+  const auto count = static_cast<uint16_t>(pixels - 1);
+  std::memcpy(bytes + 66, &count, 2);
+  for (unsigned i = 0; i < 3; ++i) {
+    const int16_t corners[] = {static_cast<int16_t>(lower[i]), static_cast<int16_t>(upper[i])};
+    std::memcpy(bytes + 68 + 4 * i, corners, sizeof(corners));
+  }
   std::memcpy(to, words, sizeof(words));
 }
 
@@ -103,6 +115,16 @@ TensorMap TensorMap::decode(const std::byte *from) {
     map.size[i] = uint64_t(words[8 + i]) + 1;
     map.box[i] = bytes[55 + i] + 1u;
     map.step[i] = bytes[60 + i] + 1u;
+  }
+  map.mode = static_cast<TensorMode>(bytes[65] & 3);
+  uint16_t count;
+  std::memcpy(&count, bytes + 66, 2);
+  map.pixels = count + 1u;
+  for (unsigned i = 0; i < 3; ++i) {
+    int16_t corners[2];
+    std::memcpy(corners, bytes + 68 + 4 * i, sizeof(corners));
+    map.lower[i] = corners[0];
+    map.upper[i] = corners[1];
   }
   return map;
 }
@@ -131,6 +153,32 @@ Status TensorMap::checkBelowByte() const {
   return Status();
 }
 
+/// The rules for maps of the modes im2col, im2col::w and im2col::w::128.
+Status TensorMap::checkIm2col() const {
+  auto refuse = [](auto... parts) { return Status(Code::invalidArgument, concat(parts...)); };
+  const bool isWide = mode != TensorMode::im2col;
+  if (rank < 3)
+    return refuse("a tensor map for ", nameOf(mode), " must have 3 to 5 dimensions, got ", rank);
+  if (pixels < 1 || pixels > 1024)
+    return refuse("the number of pixels must be 1 to 1024, got ", pixels);
+  const int32_t limit = isWide || rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
+  for (unsigned i = 0; i < (isWide ? 1 : rank - 2); ++i) {
+    for (int32_t corner : {lower[i], upper[i]})
+      if (corner < -limit || corner >= limit)
+        return refuse("corner ", i, " must be ", -limit, " to ", limit - 1, ", got ", corner);
+    if (static_cast<int64_t>(size[i + 1]) - 1 + upper[i] < lower[i])
+      return refuse("corners ", i, " leave no pixel of ", size[i + 1], ": ", lower[i], " and ",
+                    upper[i]);
+  }
+  if (isWide && interleave != 0)
+    return refuse("a tensor map for ", nameOf(mode), " cannot be interleaved");
+  if (isWide && swizzle != TensorSwizzle::bytes64 && swizzle != TensorSwizzle::bytes128 &&
+      swizzle != TensorSwizzle::atoms32)
+    return refuse("a tensor map for ", nameOf(mode),
+                  " requires a swizzle of 64 or 128 bytes with atoms of 16 or 32 bytes");
+  return Status();
+}
+
 Status TensorMap::check() const {
   auto refuse = [](auto... parts) { return Status(Code::invalidArgument, concat(parts...)); };
   if (rank < 1 || rank > 5)
@@ -154,6 +202,9 @@ Status TensorMap::check() const {
   }
   if (Status status = checkBelowByte(); !status.isOk())
     return status;
+  if (mode != TensorMode::tile)
+    if (Status status = checkIm2col(); !status.isOk())
+      return status;
   const uint32_t row = box[0] / group.elements * group.inShared;
   const uint32_t span = swizzle == TensorSwizzle::bytes32   ? 32
                         : swizzle == TensorSwizzle::bytes64 ? 64

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace tilewright::vgpu::machine {
 
@@ -51,6 +52,12 @@ enum class TensorSwizzle : uint8_t {
   atoms64
 };
 
+/// The function of the driver that encodes the map: cuTensorMapEncodeTiled,
+/// cuTensorMapEncodeIm2col, or cuTensorMapEncodeIm2colWide with one of its two modes. Instructions
+/// name the same modes.
+enum class TensorMode : uint8_t { tile, im2col, im2colW, im2colW128 };
+std::string_view nameOf(TensorMode mode);
+
 /// A decoded map. Address, rank, type, swizzle, strides, sizes and the first two box sizes are
 /// encoded as on physical GPUs, because the CuTe DSL encodes maps itself; the positions of the
 /// other fields are our choice.
@@ -66,14 +73,22 @@ struct TensorMap {
   std::array<uint32_t, 5> box{1, 1, 1, 1, 1};
   std::array<uint32_t, 5> step{1, 1, 1, 1, 1};
 
+  TensorMode mode = TensorMode::tile;
+  // For im2col: box[0] is the number of channels of a pixel, `pixels` the number of pixels to copy.
+  // The corners limit the pixels along W, H and D, relative to the first and the last of the
+  // tensor.
+  uint32_t pixels = 1;
+  std::array<int32_t, 3> lower{}, upper{};
+
   static constexpr size_t encodedBytes = 128;
   static TensorMap decode(const std::byte *from);
   void encode(std::byte *to) const;
-  /// Performs the checks of cuTensorMapEncodeTiled.
+  /// Performs the checks of the driver's function for `mode`.
   Status check() const;
 
 private:
   Status checkBelowByte() const;
+  Status checkIm2col() const;
 };
 
 } // namespace tilewright::vgpu::machine

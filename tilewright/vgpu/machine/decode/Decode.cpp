@@ -398,8 +398,6 @@ void Decoder::finishJumps() {
 }
 
 Status Decoder::decodeInstruction() {
-  if (std::string_view reason = ptx::unexecutedReason(instruction->row); !reason.empty())
-    return unsupported(reason);
   static constexpr Status (Decoder::*decoders[])() = {
 #define PTX_HANDLER(name, decoder) &Decoder::decoder,
 #include "tilewright/vgpu/ptx/Handlers.def"

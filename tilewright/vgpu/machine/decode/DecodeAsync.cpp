@@ -142,9 +142,17 @@ Status Decoder::tensorCopy() {
   const Operand &tensor = operands[form.isStore ? 0 : 1];
   const std::span<const Operand> parts = source.elementsOf(tensor);
   const AddressForm map = address(tensor, Space::generic);
-  form.rank = static_cast<unsigned>(parts.size() - 1);
-  for (unsigned i = 0; i < form.rank; ++i)
+  form.coordinateCount = static_cast<unsigned>(parts.size() - 1);
+  for (unsigned i = 0; i < form.coordinateCount; ++i)
     form.coordinates[i] = readBytes(parts[i + 1], 4);
+  form.choosesRows =
+      instruction->has(Modifier::tileGather4) || instruction->has(Modifier::tileScatter4);
+  form.rank = form.choosesRows ? 2 : form.coordinateCount;
+  form.mode = instruction->has(Modifier::im2colW)      ? TensorMode::im2colW
+              : instruction->has(Modifier::im2colW128) ? TensorMode::im2colW128
+              : instruction->has(Modifier::im2col) || instruction->has(Modifier::im2colNoOffs)
+                  ? TensorMode::im2col
+                  : TensorMode::tile;
   if (form.isStore) {
     form.to = map;
     form.from = address(operands[1], Space::shared);
@@ -155,7 +163,11 @@ Status Decoder::tensorCopy() {
     form.hasMbarrier = true;
     form.mbarrier = address(operands[2], Space::shared);
     form.isPair = instruction->has(Modifier::ctaGroup2);
-    readMulticast(form, 3);
+    const bool hasOffsets = form.mode != TensorMode::tile;
+    if (hasOffsets)
+      for (const Operand &offset : partsOf(operands[3]))
+        form.offsets[form.offsetCount++] = readBytes(offset, 2);
+    readMulticast(form, hasOffsets ? 4 : 3);
   }
   return emitExternal(own<CopyForm>(form));
 }
