@@ -4,6 +4,7 @@
 #include "tilewright/artifact/StepCosts.h"
 #include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/dialect/exec/SoftmaxOps.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
@@ -230,9 +231,9 @@ static void setWork(Operation *op, double flops, double transcendentals,
 }
 
 /// Cost of one call of a scalar function of arith and math.
-static Arithmetic ofFunction(func::FuncOp function) {
+static Arithmetic ofScalars(Region &body) {
   Arithmetic sum;
-  function.walk([&](Operation *op) {
+  body.walk([&](Operation *op) {
     const StringRef dialect = op->getName().getDialectNamespace();
     if (dialect == "math")
       sum.transcendentals += 1;
@@ -243,9 +244,9 @@ static Arithmetic ofFunction(func::FuncOp function) {
   return sum;
 }
 
-/// Attention as if no block of it were masked.
-static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
-  const ArrayRef<int64_t> sizes = op.getSizes();
+/// Attention as if no block of it were masked. Adds its products to `cost`.
+static Arithmetic ofAttention(ArrayRef<int64_t> sizes, Region &score, Type element,
+                              artifact::StepCost &cost) {
   int64_t heads = 1;
   for (int64_t size : sizes.drop_back(4))
     heads *= size;
@@ -253,15 +254,22 @@ static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
              width = sizes.back();
   const double scores =
       static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys);
-  const Arithmetic ofScore = ofFunction(
-      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue()));
+  const Arithmetic ofScore = ofScalars(score);
   // Beside both products: the maximum, a subtraction, an exponential and a sum.
   const double flops = scores * (2 * static_cast<double>(depth + width) + ofScore.flops + 3);
-  artifact::StepCost cost;
-  Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
   addLarger(heads, queries, keys, depth, element, cost);
   addLarger(heads, queries, width, keys, element, cost);
-  setWork(op, flops, scores * (ofScore.transcendentals + 1), cost);
+  return {flops, scores * (ofScore.transcendentals + 1)};
+}
+
+static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
+  auto score =
+      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue());
+  artifact::StepCost cost;
+  const Arithmetic sum =
+      ofAttention(op.getSizes(), score.getBody(),
+                  cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType(), cost);
+  setWork(op, sum.flops, sum.transcendentals, cost);
 }
 
 void markWork(ModuleOp module) {
@@ -274,6 +282,10 @@ void markWork(ModuleOp module) {
       sum.flops += one.flops, sum.transcendentals += one.transcendentals;
     fusion.walk([&](stablehlo::DotGeneralOp dot) { addProduct(dot, cost); });
     fusion.walk([&](exec::ScaledMatmulOp product) { addProduct(product, cost); });
+    fusion.walk([&](exec::SoftmaxDotOp op) {
+      sum = ofAttention(op.getSizes(), op.getBody(),
+                        cast<RankedTensorType>(op.getOperand(0).getType()).getElementType(), cost);
+    });
     setWork(fusion, sum.flops, sum.transcendentals, cost);
   });
 }

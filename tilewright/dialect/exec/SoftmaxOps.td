@@ -21,6 +21,7 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
     The body gets the product as f32, the numbers of query and key as i32, and an element of each input. It yields the score, and optionally whether
     the element is visible: where it is not, the score is `masked_score`. Products are summed in f32. Weights are not divided by their sum before
     the second product, as in the programs for which this op stands, but its result is; before it they are rounded to `weight_type`.
+    With `tf32`, both products may round operands of f32 to tf32, as the default precision allows.
 
     ```mlir
     %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32] dims [[0, 1, 3], [0, 2, 3], [0, 2, 4], [0, 1, 4]] weights f32
@@ -32,11 +33,11 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands_, DenseI64ArrayAttr:$sizes,
       TypedArrayAttrBase<DenseI64ArrayAttr, "lists of dimensions">:$dims, TypeAttr:$weight_type,
-      OptionalAttr<F32Attr>:$masked_score);
+      OptionalAttr<F32Attr>:$masked_score, UnitAttr:$tf32);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type (`masked` $masked_score^)? attr-dict
+    `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type (`masked` $masked_score^)? (`tf32` $tf32^)? attr-dict
     `:` functional-type($operands_, $result) $body
   }];
   let hasVerifier = 1;

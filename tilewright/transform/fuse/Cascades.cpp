@@ -37,9 +37,10 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
       markAllAnalysesPreserved();
   }
 
-  /// GPUs have no kernel for it yet. With blocks, the reductions themselves are wanted.
+  /// With blocks, the reductions themselves are wanted. Kernels for GPUs need matrix instructions.
   bool joinsAttention() {
-    return attention && blockSize <= 0 && !exec::targetOf(getOperation()).isGpu();
+    const exec::TargetAttr target = exec::targetOf(getOperation());
+    return attention && blockSize <= 0 && (!target.isGpu() || target.getMatrix());
   }
 
   /// Returns whether the function has changed.

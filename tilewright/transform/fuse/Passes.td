@@ -164,7 +164,7 @@ def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
     the same rows: an analysis remark if one pass can compute both, with the way in which partial results follow
     a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
 
-    With `attention`, and unless the target is a GPU, a maximum, a sum and a product that are the softmax of another product's results times values
+    With `attention`, and unless the target is a GPU without matrix instructions, a maximum, a sum and a product that are the softmax of another product's results times values
     become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not.
 
     With `block-size`, the reductions of the function's largest cascade are computed in blocks of elements, in sequence: this shows

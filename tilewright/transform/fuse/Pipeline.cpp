@@ -20,11 +20,11 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createScaledProductsPass());
   functions.addPass(createOrderScalesPass());
   functions.addPass(createExpandScaledProductsPass());
-  functions.addPass(createSplitProductsPass());
-  // Before reductions are split, which changes their shapes.
+  // Before products and reductions are split, which changes their shapes.
   CascadesPassOptions cascades;
   cascades.attention = options.attention;
   functions.addPass(createCascadesPass(cascades));
+  functions.addPass(createSplitProductsPass());
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));

@@ -1,6 +1,7 @@
 // fuse-products: for GPUs, turns every op into a fusion (one kernel each) and fuses each matmul and
 // each gather with its prologue and epilogue.
 #include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/dialect/exec/SoftmaxOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -52,7 +53,8 @@ exec::FusionOp wrap(Operation *op) {
   llvm::SmallSetVector<Value, 4> read;
   for (OpOperand &operand : indexing::readOperands(op)) {
     Operation *source = operand.get().getDefiningOp();
-    if (!source || classify(source) != OpClass::splat || isa<exec::ScaledMatmulOp>(op))
+    if (!source || classify(source) != OpClass::splat ||
+        isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(op))
       read.insert(operand.get());
   }
   SmallVector<Value> inputs(read.getArrayRef());
@@ -326,7 +328,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<exec::FusionOp>(op))
         return WalkResult::skip();
-      if (isa<exec::ScaledMatmulOp>(op) ||
+      if (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(op) ||
           (isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) &&
            !isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) && indexing::canTile(op)))
         alone.push_back(op);

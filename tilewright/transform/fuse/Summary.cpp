@@ -1,5 +1,6 @@
 // fuse-verify and fuse-print: verify and print the fused program.
 #include "tilewright/dialect/exec/ScaledOps.h"
+#include "tilewright/dialect/exec/SoftmaxOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/support/Concat.h"
@@ -65,7 +66,8 @@ struct VerifyFused : impl::VerifyFusedPassBase<VerifyFused> {
       if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
         for (Operation &inner : fusion.getBody().front().without_terminator())
           if (classify(&inner) == OpClass::other &&
-              !(isGpu && (isa<exec::ScaledMatmulOp>(inner) || indexing::canTile(&inner))))
+              !(isGpu && (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(inner) ||
+                          indexing::canTile(&inner))))
             return complain(&inner, "is in a fusion, but no kernel can be generated for it");
         return WalkResult::skip();
       }

@@ -70,10 +70,17 @@ std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGr
     return std::nullopt;
   Type left = graph.elementType(dot.operands[0].source);
   Type right = graph.elementType(dot.operands[1].source);
-  Type sum = sumTypeOf(left, right, dot.elementTypes[0]);
   int64_t depth = 1;
   for (int64_t size : llvm::drop_begin(dot.sizes, dot.rank))
     depth *= size;
+  return matrixFor(left, right, sumTypeOf(left, right, dot.elementTypes[0]), depth,
+                   hasDefaultPrecision(dot.op));
+}
+
+std::optional<MatrixTypes> Capacities::matrixFor(Type left, Type right, Type sum, int64_t depth,
+                                                 bool mayRound) const {
+  if (!matrix)
+    return std::nullopt;
   auto isEight = [](Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); };
   // The two operands may have different 8-bit types.
   if (isEight(left) && isEight(right) && matrix.takes(left) && matrix.takes(right) &&
@@ -90,9 +97,8 @@ std::optional<MatrixTypes> Capacities::matrixFor(const Node &dot, const FusionGr
     if (!matrix.takes(type) || !hasSums(type, sum, depth))
       continue;
     const bool isTf32 = isa<FloatTF32Type>(type);
-    // Rounding f32 to tf32 loses bits, which is allowed only for the default precision.
     auto fits = [&](Type element) {
-      return holds(type, element) || (isTf32 && element.isF32() && hasDefaultPrecision(dot.op));
+      return holds(type, element) || (isTf32 && element.isF32() && mayRound);
     };
     if (fits(left) && fits(right))
       return isTf32 ? MatrixTypes{single, single, /*isTf32=*/true} : MatrixTypes{type, type};

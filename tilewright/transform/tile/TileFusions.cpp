@@ -9,6 +9,7 @@
 #include "tilewright/transform/tile/Passes.h"
 #include "tilewright/transform/tile/RowKernels.h"
 #include "tilewright/transform/tile/Tiling.h"
+#include "tilewright/transform/tile/attention/EmitAttention.h"
 #include "tilewright/transform/tile/scaled/EmitScaled.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -182,14 +183,16 @@ static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable 
                                              KnownKernels &kernels, const Capacities &capacities,
                                              std::string &reason) {
   OpBuilder builder(fusion.getContext());
-  if (hasScaledProduct(fusion)) {
-    KernelOp kernel =
-        emitScaledKernel(builder, fusion, symbolName(fusion.getName()), capacities, reason);
+  const bool isAttention = attentionOf(fusion) != nullptr;
+  if (isAttention || hasScaledProduct(fusion)) {
+    const std::string name = symbolName(fusion.getName());
+    KernelOp kernel = isAttention ? emitAttentionKernel(builder, fusion, name, capacities)
+                                  : emitScaledKernel(builder, fusion, name, capacities, reason);
     if (!kernel)
       return nullptr;
     insertKernel(symbols, kernel);
-    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(),
-                   "' of a scaled product");
+    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' of ",
+                   isAttention ? "attention" : "a scaled product");
     return kernels.add(
         fusion, kernel,
         llvm::to_vector(llvm::seq<int>(0, static_cast<int>(fusion->getNumOperands()))));

@@ -46,6 +46,10 @@ struct Capacities {
   /// The operand types with which matrix instructions can compute a dot_general or a convolution:
   /// its own types, or types that hold every value of them; nullopt if there are none.
   std::optional<MatrixTypes> matrixFor(const Node &product, const FusionGraph &graph) const;
+  /// The same for operands of these types. `mayRound`: f32 may lose bits, which only the default
+  /// precision allows.
+  std::optional<MatrixTypes> matrixFor(mlir::Type left, mlir::Type right, mlir::Type sum,
+                                       int64_t depth, bool mayRound) const;
 
   static Capacities of(exec::TargetAttr target);
 };

@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/TypeOf.h"
+#include "tilewright/transform/fuse/Classify.h"
 #include "tilewright/transform/fuse/EraseDead.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -78,10 +79,12 @@ private:
   bool placeSecond();
   bool chooseQueries();
   bool placeInputs();
+  bool mayRoundToTf32();
   bool dependsOnProduct(const Node &node) const;
   Value emit(OpBuilder &builder, const Node &node);
   const Node *maskedSide() const;
   Value emitVisible(OpBuilder &builder);
+  Value orderResult();
   DenseI64ArrayAttr numbered(OpBuilder &builder, const View &dims) const;
 
   const Cascade &cascade;
@@ -182,6 +185,9 @@ bool Matcher::hasTypes() {
     if (!type || type.getWidth() > 32 || type.getWidth() < 8)
       return fail("a product has numbers other than floats of 8 to 32 bits");
   }
+  // A CPU multiplies f32 in f32, whatever the algorithm.
+  if (exec::targetOf(first).isGpu() && (first.getAlgorithm() || second.getAlgorithm()))
+    return fail("a product names an algorithm");
   if (!isa<FloatType>(score->element) || score->element.getIntOrFloatBitWidth() > 32)
     return fail("the scores are not floats of at most 32 bits");
   return true;
@@ -358,6 +364,12 @@ bool Matcher::placeInputs() {
   return true;
 }
 
+bool Matcher::mayRoundToTf32() {
+  const exec::MatrixAttr matrix = exec::targetOf(first).getMatrix();
+  return matrix && fuse::canMultiplyAsTf32(first, matrix) &&
+         fuse::canMultiplyAsTf32(second, matrix);
+}
+
 bool Matcher::dependsOnProduct(const Node &value) const {
   return &value == product || llvm::any_of(value.operands, [&](const Node *operand) {
     return dependsOnProduct(*operand);
@@ -424,8 +436,25 @@ DenseI64ArrayAttr Matcher::numbered(OpBuilder &builder, const View &dims) const 
   return builder.getDenseI64ArrayAttr(numbers);
 }
 
+/// Takes over the transposition that JAX writes behind an einsum: another order of dimensions.
+Value Matcher::orderResult() {
+  Value result = second.getResult();
+  while (result.hasOneUse()) {
+    auto transpose = dyn_cast<stablehlo::TransposeOp>(*result.user_begin());
+    if (!transpose)
+      break;
+    View ordered;
+    for (int64_t dim : transpose.getPermutation())
+      ordered.push_back(resultDims[static_cast<size_t>(dim)]);
+    resultDims = std::move(ordered);
+    result = transpose.getResult();
+  }
+  return result;
+}
+
 exec::SoftmaxDotOp Matcher::replace() {
   OpBuilder builder(second);
+  Value result = orderResult();
   Location loc = second.getLoc();
   SmallVector<int64_t> sizes;
   for (int64_t dim : ArrayRef(order).drop_back(2))
@@ -458,13 +487,12 @@ exec::SoftmaxDotOp Matcher::replace() {
   }
   exec::YieldScoreOp::create(inBody, loc, value, visible);
   auto op = exec::SoftmaxDotOp::create(
-      builder, loc, second.getType(), operands, builder.getDenseI64ArrayAttr(sizes),
-      builder.getArrayAttr(dims), TypeAttr::get(weightType), masked);
+      builder, loc, result.getType(), operands, builder.getDenseI64ArrayAttr(sizes),
+      builder.getArrayAttr(dims), TypeAttr::get(weightType), masked,
+      mayRoundToTf32() ? builder.getUnitAttr() : UnitAttr());
   op.getBody().takeBody(region);
-  SmallVector<Value> dead(second->getOperands());
-  second->replaceAllUsesWith(op);
-  second->erase();
-  fuse::eraseDead(std::move(dead));
+  result.replaceAllUsesWith(op.getResult());
+  fuse::eraseDead({result});
   return op;
 }
 

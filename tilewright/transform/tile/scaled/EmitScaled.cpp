@@ -3,10 +3,8 @@
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
-#include "tilewright/transform/TypeOf.h"
+#include "tilewright/transform/tile/TileBuilder.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,11 +24,11 @@ constexpr int64_t lineBytes = 128, groupRows = 128;
 
 namespace {
 
-class ScaledEmitter {
+class ScaledEmitter : TileBuilder {
 public:
   ScaledEmitter(OpBuilder &builder, exec::FusionOp fusion, exec::ScaledMatmulOp product,
                 const Capacities &capacities)
-      : builder(builder), loc(product.getLoc()), fusion(fusion), product(product),
+      : TileBuilder(builder, product.getLoc()), fusion(fusion), product(product),
         rank(static_cast<size_t>(typeOf(product.getResult()).getRank())), sizes(3 - rank, 1) {
     llvm::append_range(sizes, typeOf(product.getResult()).getShape());
     kind = *exec::scaledKindOf(product.getLhsType(), product.getRhsType(), product.getScaleType(),
@@ -66,26 +64,12 @@ private:
     return SmallVector<T>(three.take_back(rank));
   }
   Shape ofRank(const Shape &three) const { return ofRank(ArrayRef(three)); }
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value times(Value coordinate, int64_t factor) {
-    return affine::AffineApplyOp::create(builder, loc, builder.getAffineDimExpr(0) * factor,
-                                         ValueRange(coordinate));
-  }
   Value argument(Value value) { return memory[cast<BlockArgument>(value).getArgNumber()]; }
-  AffineExpr dim(unsigned position) { return builder.getAffineDimExpr(position); }
-
-  /// Loads a tile; elements outside of memory are zero.
-  Value load(Value from, ArrayRef<Value> offsets, ArrayRef<int64_t> shape);
-  Value view(Value from, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape);
-  Value map(ValueRange tiles, Type element, ArrayRef<int64_t> shape,
-            llvm::function_ref<Value(OpBuilder &, ValueRange)> body);
   Value sums();
   Value multiply(Value step, Value acc);
   Value epilogueValue(Value value);
   Value broadcast(stablehlo::BroadcastInDimOp op);
 
-  OpBuilder &builder;
-  Location loc;
   exec::FusionOp fusion;
   exec::ScaledMatmulOp product;
   const size_t rank; // of the result: 2 without a batch
@@ -96,34 +80,6 @@ private:
   std::array<Value, 3> point, at; // the coordinate of the tile along each dimension, and its index
   llvm::DenseMap<Value, Value> values;
 };
-
-Value ScaledEmitter::load(Value from, ArrayRef<Value> offsets, ArrayRef<int64_t> shape) {
-  auto type = cast<MemRefType>(from.getType());
-  SmallVector<bool> inBounds;
-  for (auto [size, part] : llvm::zip_equal(type.getShape(), shape))
-    inBounds.push_back(size % part == 0);
-  const bool isInside = llvm::all_of(inBounds, [](bool value) { return value; });
-  return LoadOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), from,
-                        offsets, Value(), DenseI64ArrayAttr(),
-                        isInside ? DenseBoolArrayAttr() : builder.getDenseBoolArrayAttr(inBounds));
-}
-
-Value ScaledEmitter::view(Value from, ArrayRef<AffineExpr> exprs, ArrayRef<int64_t> shape) {
-  return ViewOp::create(
-      builder, loc, RankedTensorType::get(shape, typeOf(from).getElementType()), from,
-      AffineMap::get(static_cast<unsigned>(shape.size()), 0, exprs, builder.getContext()));
-}
-
-Value ScaledEmitter::map(ValueRange tiles, Type element, ArrayRef<int64_t> shape,
-                         llvm::function_ref<Value(OpBuilder &, ValueRange)> body) {
-  auto op = MapOp::create(builder, loc, TypeRange(RankedTensorType::get(shape, element)), tiles);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&op.getBody());
-  for (Value input : tiles)
-    block->addArgument(typeOf(input).getElementType(), loc);
-  YieldOp::create(builder, loc, body(builder, block->getArguments()));
-  return op.getResult(0);
-}
 
 /// Adds the products of one line of elements.
 Value ScaledEmitter::multiply(Value step, Value acc) {
@@ -152,13 +108,10 @@ Value ScaledEmitter::multiply(Value step, Value acc) {
 }
 
 Value ScaledEmitter::sums() {
-  const Type single = builder.getF32Type();
-  Value zeros = map({}, single, {tile[1], tile[2]}, [&](OpBuilder &inside, ValueRange) -> Value {
-    return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(0));
-  });
   const auto steps =
       static_cast<int64_t>(llvm::divideCeil(typeOf(product.getLhs()).getShape().back(), lineBytes));
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1), zeros);
+  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1),
+                                 splat(0, {tile[1], tile[2]}));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(builder, loc, multiply(loop.getInductionVar(), loop.getRegionIterArg(0)));
@@ -214,22 +167,11 @@ KernelOp ScaledEmitter::emit(StringRef name) {
       grid.push_back(points);
       gridDims.push_back(i);
     }
-  SmallVector<Type> arguments(grid.size(), builder.getIndexType());
-  auto addMemory = [&](ValueRange tensors) {
-    for (Value tensor : tensors)
-      arguments.push_back(MemRefType::get(typeOf(tensor).getShape(),
-                                          elements::scalarType(typeOf(tensor).getElementType())));
-  };
-  addMemory(fusion.getInputs());
-  addMemory(fusion.getResults());
   auto kernel =
       KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(fusion.getInputs().size()),
                        DenseI64ArrayAttr());
   OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&kernel.getBody(), {}, arguments,
-                                     SmallVector<Location>(arguments.size(), loc));
-  Operation *end = YieldOp::create(builder, loc);
-  builder.setInsertionPoint(end);
+  openKernel(kernel, fusion.getInputs(), fusion.getResults());
   llvm::append_range(memory, kernel.getInputs());
   point.fill(index(0));
   for (auto [coordinate, i] : llvm::zip_equal(kernel.getCoordinates(), gridDims))
@@ -247,12 +189,7 @@ KernelOp ScaledEmitter::emit(StringRef name) {
   Operation *yield = fusion.getBody().front().getTerminator();
   for (auto [value, target] : llvm::zip_equal(yield->getOperands(), kernel.getOutputs())) {
     Value stored = epilogueValue(value);
-    SmallVector<bool> inBounds;
-    for (size_t i = 3 - rank; i < 3; ++i)
-      inBounds.push_back(sizes[i] % tile[i] == 0);
-    const bool isInside = llvm::all_of(inBounds, [](bool value) { return value; });
-    StoreOp::create(builder, loc, stored, target, ofRank<Value>(at), DenseI64ArrayAttr(),
-                    isInside ? DenseBoolArrayAttr() : builder.getDenseBoolArrayAttr(inBounds));
+    store(stored, target, ofRank<Value>(at));
   }
   return kernel;
 }

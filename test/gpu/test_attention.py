@@ -1,0 +1,172 @@
+"""Attention as JAX users write it is one kernel on GPUs: no tensor has an element for each query and key.
+
+    pytest test/gpu/test_attention.py -k "sm_90a and causal" --order latest
+
+The virtual GPU runs the kernel with every check on. The result is compared with that in f64: its error is at most twice the error of separate
+kernels (of sm_80), or of the evaluator's f32, where a program asks for all bits of f32.
+"""
+
+import functools
+import math
+import os
+import pathlib
+import re
+import subprocess
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes  # noqa: F401 (names its types for NumPy)
+import numpy as np
+import pytest
+
+TOOLS = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin"
+CHIPS = ("sm_80", "sm_90a", "sm_100a")
+
+attention = jax.nn.dot_product_attention
+causal = functools.partial(attention, is_causal=True)
+
+
+def einsum(q, k, v, precision=None, cap=None, bias=None):
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k, precision=precision) / math.sqrt(q.shape[-1])
+    if cap:
+        scores = cap * jnp.tanh(scores / cap)
+    if bias is not None:
+        scores = scores + bias
+    return jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(scores, -1), v, precision=precision)
+
+
+def lengths(q, k, v):
+    queries, keys = jnp.array([q.shape[1] - 3, q.shape[1]], jnp.int32), jnp.array([5, k.shape[1]], jnp.int32)
+    return attention(q, k, v, query_seq_lengths=queries, key_value_seq_lengths=keys)
+
+
+def windowed(q, k, v):
+    return attention(q, k, v, is_causal=True, local_window_size=(20, 0))
+
+
+def minus_infinity(q, k, v):
+    """The first rows see nothing, the next ones only keys of the second block."""
+    t, s = q.shape[1], k.shape[1]
+    seen = jnp.arange(s)[None, :] >= jnp.minimum(jnp.arange(t)[:, None] * 16, 96)
+    seen = seen & (jnp.arange(t) > 2)[:, None]
+    scores = jnp.where(seen, jnp.einsum("btnh,bsnh->bnts", q, k), -jnp.inf)
+    return jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(scores, -1), v)
+
+
+def cross(q, k, v):
+    """Layouts as other libraries have them: heads first, keys transposed."""
+    q, k = q.transpose(0, 2, 1, 3), k.transpose(0, 2, 3, 1)
+    return jnp.einsum("bnts,bsnh->bnth", jax.nn.softmax(jnp.matmul(q, k) * 0.3, -1), v)
+
+
+# Function, type, batch, queries, keys, heads, heads of keys, width.
+SPELLINGS = {
+    "full": (attention, "float16", 2, 24, 40, 2, 2, 16),
+    "causal": (causal, "bfloat16", 1, 80, 80, 2, 2, 32),
+    "grouped": (attention, "float32", 1, 24, 40, 4, 2, 16),
+    "lengths": (lengths, "float16", 2, 24, 40, 2, 2, 16),
+    "capped": (functools.partial(einsum, cap=5), "float32", 1, 24, 40, 2, 2, 16),
+    "einsum_exact": (functools.partial(einsum, precision="highest"), "float32", 1, 24, 40, 2, 2, 16),
+}
+MORE = {
+    f"{name}_{dtype}": (SPELLINGS[name][0], dtype, 2, 130, 130, 4, 4 if name in ("capped", "einsum_exact") else 2, 64)
+    for name in SPELLINGS
+    for dtype in ("float16", "bfloat16", "float32")
+    if dtype == "float32" or name != "einsum_exact"
+} | {
+    f"width_{width}_{dtype}": (causal, dtype, 1, 70, 70, 1, 1, width)
+    for width in (8, 24, 32, 80, 96, 128, 192, 256)
+    for dtype in ("float16", "float32")
+} | {
+    "wider_than_a_tile": (attention, "bfloat16", 1, 33, 65, 1, 1, 320),
+    "exact_wide": (functools.partial(einsum, precision="highest"), "float32", 1, 33, 65, 1, 1, 128),
+    "few_keys": (attention, "float16", 1, 100, 3, 2, 2, 16),
+    "windowed": (windowed, "float16", 1, 150, 150, 2, 2, 32),
+    "bias": (lambda q, k, v: einsum(q, k, v, bias=jnp.arange(k.shape[1]) * -0.1), "float16", 2, 70, 90, 3, 3, 32),
+    "bias_of_all": (lambda q, k, v: einsum(q, k, v, bias=jnp.sin(jnp.arange(70 * 90.0)).reshape(70, 90)), "float32", 1, 70, 90, 3, 3, 32),
+    "minus_infinity": (minus_infinity, "float32", 1, 40, 130, 2, 2, 16),
+    "cross": (cross, "bfloat16", 2, 40, 72, 3, 3, 32),
+    "many_heads": (attention, "float16", 3, 16, 20, 5, 1, 16),
+}  # fmt: skip
+
+
+def run(*arguments, **environment):
+    done = subprocess.run([str(word) for word in arguments], capture_output=True, text=True, env=os.environ | environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Case:
+    """A program, its inputs and its exact result."""
+
+    def __init__(self, name, folder):
+        function, dtype, batch, queries, keys, heads, key_heads, width = (SPELLINGS | MORE)[name]
+        self.name, self.folder, self.type = name, folder, np.dtype(dtype)
+        self.queries, self.keys, self.scores = queries, keys, batch * heads * queries * keys
+        random = np.random.default_rng(0)
+        shapes = [(batch, queries, heads, width), (batch, keys, key_heads, width), (batch, keys, key_heads, width)]
+        inputs = [random.standard_normal(shape).astype(self.type) for shape in shapes]
+        # Large scores: weights below 2^-24, and maxima that change from block to block.
+        inputs[0] *= self.type.type(2)
+        self.program = folder / "program.mlirbc"
+        self.program.write_bytes(jax.export.export(jax.jit(function), platforms=["cuda"])(*inputs).mlir_module_serialized)
+        with jax.enable_x64(True):
+            self.exact = np.asarray(jax.jit(function)(*[jnp.asarray(array, jnp.float64) for array in inputs]))
+        self.inputs = []
+        for index, array in enumerate(inputs):
+            np.save(folder / f"{index}.npy", array)
+            self.inputs.append(f"--input={folder}/{index}.npy")
+
+    @functools.cached_property
+    def separate_error(self):
+        return self.error() if "exact" in self.name else self.error("--target=vgpu:sm_80", "--fuse.attention=false")
+
+    def error(self, *options, **environment):
+        run(TOOLS / "tilewright", "run", self.program, f"--output={self.folder}/result", *self.inputs, *options, **environment)
+        result = np.load(self.folder / "result0.npy")
+        result = result.view(self.type) if result.dtype.kind == "V" else result
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(self.exact))
+        return np.nanmax(np.abs(result.astype(np.float64) - self.exact))
+
+    def has_scores(self, text):
+        """Whether a tensor has an element for each query and key of each head."""
+        shapes = [[int(size) for size in shape.split("x")] for shape in re.findall(r"tensor<([\dx]+)x[a-z]", text)]
+        return any(math.prod(shape) == self.scores or (math.prod(shape) > self.scores and self.keys in shape and
+                   self.queries in shape and (self.queries != self.keys or shape.count(self.keys) > 1))
+                   for shape in shapes)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def case(request, tmp_path_factory):
+    return Case(request.param, tmp_path_factory.mktemp(request.param))
+
+
+def compare(case, chip, order):
+    dump, report = case.folder / chip, case.folder / f"{chip}.txt"
+    checks = {"TILEWRIGHT_VGPU_CHECK": "all", "TILEWRIGHT_VGPU_ORDER": order, "TILEWRIGHT_VGPU_REPORT": str(report)}
+    fused = case.error(f"--target=vgpu:{chip}", f"--compile.dump-dir={dump}", **checks)
+    assert not report.exists() or "no findings" in report.read_text(), report.read_text()
+
+    (tiled,) = dump.glob("*-tile.mlir")
+    program, *kernels = tiled.read_text().split("tile.kernel")
+    assert sum("tile.dot" in kernel for kernel in kernels) == 1, program
+    # A bias that the program computes has a kernel of its own, and so has the mask by which JAX multiplies the results of queries
+    # beyond the length.
+    more = 1 if "bias" in case.name or "lengths" in case.name else 0
+    assert program.count("exec.launch") in (1, 1 + more), program
+    assert not case.has_scores(program), program
+
+    print(f"{chip}, {case.name}: error {fused:.2e}, of separate kernels {case.separate_error:.2e}")
+    assert fused <= 2 * case.separate_error
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("case", SPELLINGS, indirect=True)
+def test_attention_is_one_kernel(case, chip, pytestconfig):
+    compare(case, chip, pytestconfig.getoption("--order"))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("case", MORE, indirect=True)
+def test_other_sizes_and_masks(case, chip, pytestconfig):
+    compare(case, chip, pytestconfig.getoption("--order"))
