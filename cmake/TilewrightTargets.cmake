@@ -207,13 +207,15 @@ function(tilewright_alone)
   endforeach()
 endfunction()
 
-# tilewright_pytest(NAME FILE [ARGS …] [LABELS …] [TIMEOUT seconds] [RUNNER …] [ENVIRONMENT …])
+# tilewright_pytest(NAME FILE [WHEEL] [ARGS …] [LABELS …] [TIMEOUT seconds] [RUNNER …] [ENVIRONMENT …])
 # A pytest file, run by CTest. Exit code 5 (no test collected) is a failure.
 #
+# WHEEL        needs the wheel of this build, which the test wheel-made makes first, once for all.
 # RUNNER       a command that runs the command that follows it.
 # ENVIRONMENT  more variables, NAME=VALUE each.
+set(TILEWRIGHT_TEST_WHEEL ${CMAKE_BINARY_DIR}/test/wheel/made) # the folder
 function(tilewright_pytest name file)
-  cmake_parse_arguments(ARG "" "TIMEOUT;PYTHON" "ARGS;LABELS;RUNNER;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "WHEEL" "TIMEOUT;PYTHON" "ARGS;LABELS;RUNNER;ENVIRONMENT" ${ARGN})
   if(NOT ARG_PYTHON)
     set(ARG_PYTHON ${TILEWRIGHT_PYTHON})
   endif()
@@ -224,6 +226,10 @@ function(tilewright_pytest name file)
     ENVIRONMENT "TILEWRIGHT_BUILD_DIR=${CMAKE_BINARY_DIR};TILEWRIGHT_CONFORMANCE_DIR=${TILEWRIGHT_CONFORMANCE_DIR};JAX_PLATFORMS=cpu;PYTHONDONTWRITEBYTECODE=1;${ARG_ENVIRONMENT}")
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+  if(ARG_WHEEL)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED wheel)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT TILEWRIGHT_TEST_WHEEL=${TILEWRIGHT_TEST_WHEEL})
   endif()
   if(ARG_TIMEOUT)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})

@@ -106,7 +106,7 @@ def samples(page):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("installed")
-    return installation.environment(installation.install(folder, installation.build_wheel(folder)))
+    return installation.environment(installation.install(folder, installation.wheel_of_build(folder)))
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)], ids=tree.name)

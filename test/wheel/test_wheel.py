@@ -24,7 +24,7 @@ BINARIES = ("bin/tilewright", "lib/libtilewright_pjrt.so", "lib/vgpu/libcuda.so.
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    return installation.build_wheel(tmp_path_factory.mktemp("wheel"))
+    return installation.wheel_of_build(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def pytest_addoption(parser):
 def installed(tmp_path_factory):
     """The Python of a fresh environment into which the wheel was installed as a user would."""
     folder = tmp_path_factory.mktemp("installed")
-    return installation.install(folder, installation.build_wheel(folder)) / "python"
+    return installation.install(folder, installation.wheel_of_build(folder)) / "python"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ def pytest_addoption(parser):
     group.addoption("--table", action="store_true", help="print every program with its largest error and its time")
     group.addoption("--reported", action="store_true", help="run those alone that the checks rightly report")
     group.addoption("--large", action="store_true", help="run the large programs only")
+    group.addoption("--part", default="1/1", help="N/M runs programs N, N+M, N+2M …")
 
 
 @pytest.fixture(scope="session")

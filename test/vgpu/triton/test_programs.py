@@ -39,6 +39,7 @@ def pytest_generate_tests(metafunc):
     if "program" in metafunc.fixturenames:
         large = metafunc.config.getoption("--large")
         reported = metafunc.config.getoption("--reported")
+        number, count = map(int, metafunc.config.getoption("--part").split("/"))
         # With checks on, any finding fails the whole run; test_reported.py has the programs that are rightly reported.
         is_checked = os.environ.get("TILEWRIGHT_VGPU_CHECK", "off") != "off"
         metafunc.parametrize(
@@ -49,7 +50,7 @@ def pytest_generate_tests(metafunc):
                 for program in PROGRAMS.values()
                 if program.needs <= capability < program.below and program.slow == large
                 if not (reported or is_checked) or (0 < program.reports <= capability) == reported
-            ],
+            ][number - 1 :: count],
         )
     elif "device" in metafunc.fixturenames:
         metafunc.parametrize("device", [pytest.param(d, id=f"sm_{capability}") for d, capability in CHIPS])
