@@ -58,7 +58,7 @@ def get_device_properties(device=None):
         L2_cache_size=ask(libcuda.L2_BYTES),
         is_integrated=0,
         is_multi_gpu_board=0,
-        gcnArchName=libcuda.name_of(number),
+        gcnArchName=libcuda.chip_of(number),
     )
 
 
@@ -67,7 +67,7 @@ def get_device_name(device=None):
 
 
 def _chips():
-    return [f"sm_{major}{minor}" for major, minor in map(get_device_capability, range(libcuda.device_count()))]
+    return [libcuda.chip_of(number).removesuffix("a") for number in range(libcuda.device_count())]
 
 
 # ---- memory: each tensor is its own allocation, so nothing is reserved or cached

@@ -1,8 +1,11 @@
-"""The functions of the virtual driver that this package calls, with failures as exceptions."""
+"""The functions of the virtual driver that this package calls, with failures as exceptions; also for AMD (libhip.py)."""
 
 import ctypes
 import os
+import re
 import threading
+
+from . import libhip
 
 # Values of CUresult.
 OUT_OF_MEMORY, NOT_READY = 2, 600
@@ -54,8 +57,12 @@ class CudaError(RuntimeError):
     """A driver call failed; the message begins like torch's."""
 
     def __init__(self, function, result):
-        super().__init__(f"CUDA error: {_text(result)} ({function} returned {result} on the virtual GPU)")
+        super().__init__(f"{'HIP' if libhip.is_chosen() else 'CUDA'} error: {_text(result)} ({function} returned {result} on the virtual GPU)")
         self.result = result
+
+
+def _load(mode=ctypes.DEFAULT_MODE):
+    return libhip.Library(mode) if libhip.is_chosen() else ctypes.CDLL("libcuda.so.1", mode=mode)
 
 
 class _Driver:
@@ -74,9 +81,10 @@ class _Driver:
         if self.library is None:
             with self.lock:
                 if self.library is None:
-                    library = ctypes.CDLL("libcuda.so.1")
+                    library = _load()
                     for name, arguments in _TYPES.items():
-                        getattr(library, name).argtypes = arguments
+                        if not hasattr(libhip.Library, name) or not libhip.is_chosen():
+                            getattr(library, name).argtypes = arguments
                     library.tilewright_vgpu_host_wrote.argtypes = [_ADDRESS, _SIZE, _SIZE, _SIZE]
                     library.tilewright_vgpu_host_wrote.restype = None
                     if result := library.cuInit(0):
@@ -91,7 +99,7 @@ os.register_at_fork(after_in_child=_driver.forget)
 
 def _text(result):
     text = ctypes.c_char_p()
-    library = _driver.library or ctypes.CDLL("libcuda.so.1")
+    library = _driver.library or _load()
     library.cuGetErrorString(result, ctypes.byref(text))
     return (text.value or b"unknown error").decode()
 
@@ -174,10 +182,15 @@ def name_of(device):
     return text.value.decode()
 
 
+def chip_of(device):
+    """The chip, which the driver puts at the end of a device's name: sm_90a, gfx950."""
+    return re.search(r"\((\w+)\)$", name_of(device)).group(1)
+
+
 def loaded():
     """The library if this process has loaded it (Triton does so without torch), else None."""
     try:
-        return ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+        return _load(os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
         return None
 

@@ -1,4 +1,4 @@
-"""Makes torch use the virtual GPU as `cuda`; called right after a program has imported torch."""
+"""Makes torch use the virtual GPU as `cuda`, which is also what torch calls a GPU of AMD; called right after a program has imported torch."""
 
 import contextlib
 import functools
@@ -7,7 +7,7 @@ import types
 
 import torch
 
-from . import libcuda
+from . import libcuda, libhip
 
 
 def install(_):
@@ -21,8 +21,9 @@ def install(_):
     torch.manual_seed = _seed_all(torch.manual_seed)
     torch.random.manual_seed = torch.manual_seed
     torch.random.fork_rng = _fork_rng(torch.random.fork_rng)
-    torch.version.cuda = torch.version.cuda or "12.8"
-    torch.version.hip = None
+    is_amd = libhip.is_chosen()
+    torch.version.cuda = None if is_amd else torch.version.cuda or "12.8"
+    torch.version.hip = "7.1" if is_amd else None
     if not hasattr(torch, "accelerator"):
         torch.accelerator = types.SimpleNamespace()
     for name, value in dict(

@@ -4,7 +4,9 @@
 #include "tilewright/vgpu/amdgcn/CodeObject.h"
 #include "tilewright/vgpu/decompress/Decompress.h"
 
+#include <algorithm>
 #include <cstring>
+#include <elf.h>
 #include <iterator>
 
 namespace tilewright::vgpu::amdgcn {
@@ -99,6 +101,70 @@ static Result<std::string> unpack(Bytes bytes) {
     return Status(Error::vgpuBinary, concat("damaged bundle: ", packed.size(),
                                             " compressed bytes cannot unpack to ", size));
   return decompress::unpackZstd(packed, size);
+}
+
+/// The size of an ELF file: its last section, segment or table ends there.
+static uint64_t sizeOfElf(const std::byte *bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes, sizeof header);
+  uint64_t size = std::max(header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize,
+                           header.e_phoff + uint64_t(header.e_phnum) * header.e_phentsize);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes + header.e_shoff + uint64_t(i) * header.e_shentsize,
+                sizeof section);
+    if (section.sh_type != SHT_NOBITS)
+      size = std::max(size, section.sh_offset + section.sh_size);
+  }
+  return size;
+}
+
+/// The size of a bundle: its last entry ends there.
+static uint64_t sizeOfBundle(const std::byte *bytes) {
+  uint64_t offset = bundleMagic.size();
+  auto number = [&] {
+    uint64_t value = 0;
+    std::memcpy(&value, bytes + offset, sizeof value);
+    offset += sizeof value;
+    return value;
+  };
+  uint64_t size = 0;
+  for (uint64_t count = number(); count != 0; --count) {
+    const uint64_t codeAt = number(), codeBytes = number(), nameBytes = number();
+    offset += nameBytes;
+    size = std::max(size, codeAt + codeBytes);
+  }
+  return std::max(size, offset);
+}
+
+Result<Bytes> imageAt(const void *image) {
+  const auto *bytes = static_cast<const std::byte *>(image);
+  auto starts = [&](std::string_view magic) {
+    // Not memcmp(): the memory may end after a shorter magic.
+    for (size_t i = 0; i < magic.size(); ++i)
+      if (bytes[i] != std::byte(magic[i]))
+        return false;
+    return true;
+  };
+  if (starts({ELFMAG, SELFMAG}))
+    return Bytes(bytes, sizeOfElf(bytes));
+  if (starts(bundleMagic))
+    return Bytes(bytes, sizeOfBundle(bytes));
+  if (!starts(compressedMagic))
+    return Status(Error::vgpuBinary,
+                  "the image is neither an ELF file nor a bundle of clang; hipModuleLoadData takes "
+                  "what `clang -x hip` or Triton has compiled for AMD");
+  // Since version 2 the header has the size of the whole file.
+  uint16_t version = 0;
+  std::memcpy(&version, bytes + 4, sizeof version);
+  uint64_t size = 0;
+  if (version >= 2)
+    std::memcpy(&size, bytes + 8, version == 2 ? 4 : 8);
+  if (size == 0)
+    return Status(Error::vgpuBinary, concat("the compressed bundle has version ", version,
+                                            ", whose header does not have its size; compile with "
+                                            "--no-offload-compress"));
+  return Bytes(bytes, size);
 }
 
 Result<FoundCode> findCodeObject(Bytes bytes, std::optional<Chip> chip) {

@@ -88,6 +88,11 @@ struct CodeObject {
 ///  - vgpuChip: it is for another chip.
 Result<CodeObject> readCodeObject(std::span<const std::byte> bytes);
 
+/// The bytes of a code object or a bundle in memory, whose own header gives the size, for callers
+/// that get only a pointer.
+///  - vgpuBinary: neither of them, or a header that does not have the size.
+Result<std::span<const std::byte>> imageAt(const void *image);
+
 /// A code object in a file.
 struct FoundCode {
   std::span<const std::byte> bytes;            // in the file or in `unpacked`

@@ -1,7 +1,6 @@
 #include "tilewright/vgpu/driver/Driver.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Pool.h"
 #include "tilewright/vgpu/driver/observe/Observe.h"
 
@@ -9,6 +8,7 @@
 #include <cstdio>
 #include <pthread.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tilewright::vgpu::driver {
 
@@ -88,36 +88,61 @@ static CUresult refuseFork() {
   return CUDA_ERROR_NOT_INITIALIZED;
 }
 
-CUresult Driver::initialise() {
+static std::unique_ptr<Device> makeDevice(int ordinal, const Settings &settings) {
+  auto device = std::make_unique<Device>();
+  device->ordinal = ordinal;
+  const auto place = static_cast<size_t>(ordinal);
+  uint64_t cardBytes = 0;
+  if (settings.vendor() == Vendor::amd) {
+    device->amd = settings.amdChips[place % settings.amdChips.size()];
+    cardBytes = device->amd->memoryGigabytes << 30;
+  } else {
+    device->chip = settings.chips[place % settings.chips.size()];
+    device->board = boardOf(*device->chip);
+    cardBytes = device->board->memoryBytes;
+  }
+  const uint64_t hostBytes =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  device->memoryBytes =
+      settings.memoryBytes ? settings.memoryBytes : std::min(cardBytes, hostBytes);
+  device->defaultPool = device->pool = std::make_shared<MemoryPool>(*device);
+  return device;
+}
+
+CUresult Driver::initialise(const FrontEnd &library) {
+  const Vendor vendor = library.vendor;
   if (isForked)
     return refuseFork();
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (isInitialised())
     return CUDA_SUCCESS;
-  Result<Settings> settings = Settings::fromEnvironment();
+  Result<Settings> settings = Settings::fromEnvironment(vendor);
   Status status =
       settings.isOk() ? checkObservationNames(settings->checks) : std::move(settings).takeStatus();
   if (!status.isOk()) {
     std::fprintf(stderr, "tilewright vgpu: %s\n", status.toString().c_str());
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (settings->vendor() != vendor) {
+    static bool isTold = false; // guarded by mutex
+    if (!std::exchange(isTold, true))
+      std::fputs(
+          vendor == Vendor::amd
+              ? "tilewright vgpu: libamdhip64.so has no device, because TILEWRIGHT_VGPU_CHIP "
+                "is a chip of NVIDIA; use --chip=gfx942 or --chip=gfx950\n"
+              : "tilewright vgpu: libcuda.so.1 has no device, because TILEWRIGHT_VGPU_CHIP is "
+                "a chip of AMD; use one of NVIDIA, such as --chip=sm_90a\n",
+          stderr);
+    return CUDA_ERROR_NO_DEVICE;
+  }
   std::unique_ptr<Driver> driver(new Driver());
+  driver->library = library;
   driver->settings = *std::move(settings);
   driver->pool = std::make_unique<ThreadPool>(driver->settings.threads);
-  const uint64_t hostBytes =
-      uint64_t(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   for (int i = 0; i < driver->settings.devices; ++i) {
-    auto device = std::make_unique<Device>();
-    device->ordinal = i;
-    device->chip = driver->settings.chips[static_cast<size_t>(i) % driver->settings.chips.size()];
-    device->board = boardOf(*device->chip);
-    device->memoryBytes = driver->settings.memoryBytes
-                              ? driver->settings.memoryBytes
-                              : std::min(device->board->memoryBytes, hostBytes);
-    device->defaultPool = device->pool = std::make_shared<MemoryPool>(*device);
-    driver->pools.add(device->defaultPool);
-    driver->devices.push_back(std::move(device));
+    driver->devices.push_back(makeDevice(i, driver->settings));
+    driver->pools.add(driver->devices.back()->defaultPool);
   }
   pthread_atfork(nullptr, nullptr, [] { isForked = true; });
   only.store(driver.release(), std::memory_order_release);
@@ -130,9 +155,8 @@ CUresult Driver::refuseUninitialised() {
 
 CUresult fail(CUresult code, std::string_view reason) {
   if (Driver::isInitialised() && Driver::get().settings.verbose) {
-    const char *name = nullptr;
-    api::cuGetErrorName(code, &name);
-    const std::string line = concat("tilewright vgpu: ", name, ": ", reason, "\n");
+    const std::string line =
+        concat("tilewright vgpu: ", Driver::get().library.errorName(code), ": ", reason, "\n");
     std::fputs(line.c_str(), stderr);
   }
   return code;

@@ -87,8 +87,9 @@ private:
 
 struct Device {
   int ordinal = 0;
-  const machine::Chip *chip = nullptr;
-  const Board *board = nullptr;
+  const machine::Chip *chip = nullptr; // null if it is AMD's
+  const chips::AmdChip *amd = nullptr; // null if it is NVIDIA's
+  const Board *board = nullptr;        // null if it is AMD's
   uint64_t memoryBytes = 0;
   std::atomic<uint64_t> usedBytes = 0;
 
@@ -98,18 +99,26 @@ struct Device {
   std::shared_ptr<MemoryPool> defaultPool, pool; // guarded by mutex
 };
 
+/// The library through which programs use the driver: libcuda.so.1 or libamdhip64.so.7.
+struct FrontEnd {
+  Vendor vendor = Vendor::nvidia;
+  /// The name of an error in the library's API.
+  const char *(*errorName)(int error) = nullptr;
+};
+
 class Driver {
 public:
   /// The driver of this process. cuInit() creates it; it is never destroyed, since its threads may
   /// outlive main().
   static Driver &get();
   static bool isInitialised();
-  /// Implements cuInit().
-  static CUresult initialise();
+  /// Implements cuInit() for a library.
+  static CUresult initialise(const FrontEnd &library);
   /// The result of API functions that require cuInit() while isInitialised() is false: before
   /// cuInit(), and in a process that was forked after it.
   static CUresult refuseUninitialised();
 
+  FrontEnd library;
   Settings settings;
   std::vector<std::unique_ptr<Device>> devices;
   std::unique_ptr<ThreadPool> pool; // runs kernels

@@ -7,12 +7,6 @@
 
 namespace tilewright::vgpu::driver {
 
-using machine::Chip;
-
-static uint64_t volume(const std::array<uint32_t, 3> &dim) {
-  return uint64_t(dim[0]) * dim[1] * dim[2];
-}
-
 CUresult takeArguments(const Function &function, void **values, void **extra,
                        std::vector<std::byte> &parameters) {
   parameters.assign(function.parameterBytes, std::byte(0));
@@ -51,63 +45,11 @@ CUresult takeArguments(const Function &function, void **values, void **extra,
 
 CUresult checkLaunch(const KernelWork &work) {
   const Function &function = *work.function;
-  const Chip &chip = *function.binary->device.chip;
-  auto refuse = [&](CUresult code, auto... parts) {
-    return fail(code, concat("kernel ", function.name, ": ", parts...));
-  };
-  const uint64_t threads = volume(work.block);
-  if (volume(work.grid) == 0 || threads == 0)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " of blocks ",
-                  listed(work.block), " has no threads");
-  if (work.grid[0] > Chip::gridX || work.grid[1] > Chip::gridY || work.grid[2] > Chip::gridZ)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " exceeds the limits [",
-                  Chip::gridX, ", ", Chip::gridY, ", ", Chip::gridZ, "]");
-  if (work.block[0] > Chip::blockX || work.block[1] > Chip::blockY ||
-      work.block[2] > Chip::blockZ || threads > function.maxThreads)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " exceeds the ",
-                  function.maxThreads, " threads that the kernel is compiled for");
-  if ((function.registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32) > chip.registersPerBlock)
-    return refuse(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, threads, " threads with ", function.registers,
-                  " registers each exceed the ", chip.registersPerBlock, " registers of a block");
-  if (work.dynamicShared > function.maxDynamicShared)
-    return refuse(CUDA_ERROR_INVALID_VALUE, work.dynamicShared,
-                  " bytes of dynamic shared memory exceed the limit of ",
-                  function.maxDynamicShared.load(), "; cuFuncSetAttribute can raise it to ",
-                  chip.sharedPerBlockOptin - function.staticShared);
-  const std::array<uint32_t, 3> &required = function.requiredCluster;
-  std::array<uint32_t, 3> cluster = work.cluster[0] ? work.cluster : required;
-  if (required[0] && work.cluster[0])
-    for (size_t i = 0; i < 3; ++i)
-      if (std::max(required[i], 1u) != work.cluster[i])
-        return refuse(CUDA_ERROR_INVALID_VALUE, "cluster ", listed(work.cluster),
-                      " does not match the cluster that the kernel is compiled for, ",
-                      listed(required));
-  if (cluster[0]) {
-    for (uint32_t &size : cluster)
-      size = std::max(size, 1u);
-    const uint64_t blocks = volume(cluster);
-    const uint32_t most =
-        function.nonPortableCluster ? chip.clusterBlocksNonPortable : chip.clusterBlocks;
-    if (blocks > most && (blocks > 1 || chip.clusterBlocks))
-      return refuse(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a cluster of ", blocks,
-                    " blocks exceeds the maximum of ", most,
-                    blocks <= chip.clusterBlocksNonPortable
-                        ? "; set CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED to allow more"
-                        : "");
-    for (size_t i = 0; i < 3; ++i)
-      if (work.grid[i] % cluster[i] != 0)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid),
-                      " is not a multiple of cluster ", listed(cluster));
-  }
-  if (work.cooperative) {
-    const uint64_t most =
-        uint64_t(residentBlocks(function, static_cast<unsigned>(threads), work.dynamicShared)) *
-        chip.multiprocessors;
-    if (volume(work.grid) > most)
-      return refuse(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "grid ", listed(work.grid),
-                    " has more blocks than the ", most, " that can be resident at once");
-  }
-  return CUDA_SUCCESS;
+  if (volume(work.grid) == 0 || volume(work.block) == 0)
+    return fail(CUDA_ERROR_INVALID_VALUE,
+                concat("kernel ", function.name, ": grid ", listed(work.grid), " of blocks ",
+                       listed(work.block), " has no threads"));
+  return function.binary->check(work);
 }
 
 CUresult takeAttribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue &value,

@@ -7,6 +7,11 @@
 
 namespace tilewright::vgpu::driver {
 
+/// The number of blocks of a grid, or of threads of a block.
+inline uint64_t volume(const std::array<uint32_t, 3> &sizes) {
+  return uint64_t(sizes[0]) * sizes[1] * sizes[2];
+}
+
 /// Stores one attribute of a launch or of a kernel node.
 CUresult takeAttribute(CUlaunchAttributeID attribute, const CUlaunchAttributeValue &value,
                        LaunchAttributes &work);

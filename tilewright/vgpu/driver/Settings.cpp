@@ -13,7 +13,8 @@ namespace tilewright::vgpu::driver {
 
 static constexpr Setting table[] = {
     {"TILEWRIGHT_VGPU_CHIP", "chip", "NAME,…",
-     "sm_80, sm_86, sm_87, sm_89, sm_90 or sm_90a (default); a list sets the chip of each device"},
+     "sm_80, sm_86, sm_87, sm_89, sm_90 or sm_90a (default), or AMD's gfx942 or gfx950; a list\n"
+     "                              sets the chip of each device"},
     {"TILEWRIGHT_VGPU_DEVICES", "devices", "N", "number of devices (default 1)"},
     {"TILEWRIGHT_VGPU_THREADS", "threads", "N", "host threads for one launch (default: all)"},
     {"TILEWRIGHT_VGPU_MEMORY", "memory", "BYTES",
@@ -112,23 +113,38 @@ static Result<bool> flag(std::string_view variable, bool otherwise) {
   return value == 1;
 }
 
-Result<Settings> Settings::fromEnvironment() {
-  Settings settings;
-  for (const std::string &name : split(valueOf("TILEWRIGHT_VGPU_CHIP").value_or("sm_90a"))) {
-    const machine::Chip *chip = machine::findChip(name);
-    if (!chip) {
+/// Reads the chips of the devices.
+static Status readChips(Vendor vendor, Settings &settings) {
+  constexpr std::string_view variable = "TILEWRIGHT_VGPU_CHIP";
+  const std::string_view otherwise = vendor == Vendor::amd ? "gfx950" : "sm_90a";
+  const std::string text = valueOf(variable).value_or(std::string(otherwise));
+  for (const std::string &name : split(text)) {
+    if (const machine::Chip *chip = machine::findChip(name)) {
+      settings.chips.push_back(chip);
+    } else if (const chips::AmdChip *found = chips::findAmdChip(name)) {
+      settings.amdChips.push_back(found);
+    } else {
       std::vector<std::string_view> names;
       for (const machine::Chip &one : machine::chips())
         names.push_back(one.name);
-      return refuse("TILEWRIGHT_VGPU_CHIP", name, concat("one of ", listed(names)));
+      for (const chips::AmdChip &one : chips::amdChips())
+        names.push_back(one.name);
+      return refuse(variable, name, concat("one of ", listed(names)));
     }
-    settings.chips.push_back(chip);
   }
-  if (settings.chips.empty())
-    return refuse("TILEWRIGHT_VGPU_CHIP", ",", "the name of a chip");
+  if (settings.chips.empty() == settings.amdChips.empty())
+    return refuse(variable, text,
+                  settings.chips.empty() ? "the name of a chip" : "chips of one vendor");
+  return Status();
+}
+
+Result<Settings> Settings::fromEnvironment(Vendor vendor) {
+  Settings settings;
+  TILEWRIGHT_TRY(readChips(vendor, settings));
   constexpr uint64_t maxDevices = 64, maxThreads = 1024;
   TILEWRIGHT_ASSIGN(const uint64_t devices,
-                    number("TILEWRIGHT_VGPU_DEVICES", settings.chips.size(), 0, maxDevices));
+                    number("TILEWRIGHT_VGPU_DEVICES",
+                           settings.chips.size() + settings.amdChips.size(), 0, maxDevices));
   settings.devices = static_cast<int>(devices);
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   TILEWRIGHT_ASSIGN(const uint64_t threads,
@@ -152,6 +168,9 @@ Result<Settings> Settings::fromEnvironment() {
   // Only validate the variable here: our ptxas replacement reads it.
   TILEWRIGHT_TRY(flag("TILEWRIGHT_VGPU_PTXAS", true).takeStatus());
   settings.checks = split(valueOf("TILEWRIGHT_VGPU_CHECK").value_or(""));
+  if (settings.vendor() == Vendor::amd && !settings.checks.empty())
+    return refuse("TILEWRIGHT_VGPU_CHECK", settings.checks.front(),
+                  "nothing, since kernels for AMD cannot be checked yet");
   settings.reportPath = valueOf("TILEWRIGHT_VGPU_REPORT").value_or("");
   settings.countDirectory = valueOf("TILEWRIGHT_VGPU_COUNTS").value_or("");
   if (settings.countDirectory.empty() &&

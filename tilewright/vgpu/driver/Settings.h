@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_VGPU_DRIVER_SETTINGS_H
 #define TILEWRIGHT_VGPU_DRIVER_SETTINGS_H
 
+#include "tilewright/chips/Amd.h"
 #include "tilewright/support/Status.h"
 #include "tilewright/vgpu/machine/Launch.h"
 
@@ -12,9 +13,13 @@
 
 namespace tilewright::vgpu::driver {
 
+enum class Vendor : uint8_t { nvidia, amd };
+
 /// The table in Settings.cpp names and documents the variables.
 struct Settings {
-  std::vector<const machine::Chip *> chips; // device i has chips[i % size]
+  // Device i has chips[i % size]. One of the lists is empty: all chips are of the same vendor.
+  std::vector<const machine::Chip *> chips;
+  std::vector<const chips::AmdChip *> amdChips;
   int devices = 1;
   unsigned threads = 1;
   uint64_t memoryBytes = 0; // per device; 0: that of the card, limited to that of the host
@@ -31,9 +36,11 @@ struct Settings {
   uint64_t seed = 0;
   std::string summaryDirectory; // empty: no summary
 
-  /// Reads the environment variables.
+  Vendor vendor() const { return amdChips.empty() ? Vendor::nvidia : Vendor::amd; }
+
+  /// Reads the environment variables. `vendor` is that of the chip if none is set.
   ///  - vgpuSetting: a variable has an invalid value.
-  static Result<Settings> fromEnvironment();
+  static Result<Settings> fromEnvironment(Vendor vendor = Vendor::nvidia);
 };
 
 struct Setting {

@@ -33,21 +33,6 @@ static CUdriverProcAddressQueryResult find(std::string_view name, int version, b
   return result;
 }
 
-namespace api {
-
-CUresult cuInit(unsigned flags) {
-  if (flags != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  VGPU_TRY(Driver::initialise());
-  return Driver::get().devices.empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
-}
-
-CUresult cuDriverGetVersion(int *version) {
-  VGPU_NEED(version);
-  *version = driverVersion;
-  return CUDA_SUCCESS;
-}
-
 static const char *const *findError(CUresult error) {
   static constexpr const char *texts[][2] = {
 #define TILEWRIGHT_CUDA_ERROR(name, number, text) {#name, text},
@@ -63,6 +48,26 @@ static const char *const *findError(CUresult error) {
     if (numbers[i] == error)
       return texts[i];
   return nullptr;
+}
+
+static const char *nameOf(int error) {
+  const char *const *found = findError(static_cast<CUresult>(error));
+  return found ? found[0] : "unknown error";
+}
+
+namespace api {
+
+CUresult cuInit(unsigned flags) {
+  if (flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  VGPU_TRY(Driver::initialise({Vendor::nvidia, nameOf}));
+  return Driver::get().devices.empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+  VGPU_NEED(version);
+  *version = driverVersion;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGetErrorName(CUresult error, const char **str) {

@@ -38,8 +38,7 @@ static CUresult resultOf(const Status &status) {
   }
 }
 
-/// The device of a context, and the devices of the contexts that it has peer access to.
-static machine::Accessor accessorOf(Context &context) {
+machine::Accessor accessorOf(Context &context) {
   machine::Accessor accessor{context.device.ordinal, 0};
   std::lock_guard lock(context.mutex);
   for (void *handle : context.peers)
@@ -49,54 +48,11 @@ static machine::Accessor accessorOf(Context &context) {
 }
 
 static void run(Context &context, const KernelWork &work) {
-  static std::atomic<uint64_t> launches = 0;
-  Driver &driver = Driver::get();
   const Function &function = *work.function;
-  machine::LoadedModule &module = *function.binary->module;
-  machine::LaunchConfig config;
-  config.grid = work.grid;
-  config.block = work.block;
-  config.cluster = work.cluster;
-  config.dynamicSharedBytes = work.dynamicShared;
-  config.cooperative = work.cooperative;
-  config.arithmetic = driver.settings.arithmetic;
-  config.completion = driver.settings.completion;
-  config.seed = driver.settings.seed;
-  config.catchesFaults = true;
-  config.checksAddresses = !driver.settings.usesHostMemory;
-  config.accessor = accessorOf(context);
-  config.order = currentOrder(function.binary);
-  config.suppressesInvalid = areBoundsChecked();
-  config.timeLimit = driver.settings.timeLimit;
   const InterruptScope interrupts;
-  config.stop = &interrupts.isRequested();
-  config.pool = driver.pool.get();
-  std::vector<const void *> arguments;
-  std::vector<std::span<const std::byte>> parameters;
-  for (const ParameterInfo &parameter : function.parameters) {
-    parameters.emplace_back(work.parameters.data() + parameter.offset, parameter.size);
-    arguments.push_back(parameters.back().data());
-  }
-
-  const LaunchFacts facts{module,
-                          function.name,
-                          config,
-                          context.device.ordinal,
-                          0,
-                          ++launches,
-                          driver.settings.countDirectory,
-                          parameters};
-  std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, facts);
-  if (observation)
-    config.observer = &observation->observer();
   const auto begin = std::chrono::steady_clock::now();
-  Status status = machine::launch(module, function.name, config, arguments);
+  const Status status = function.binary->launch(context, work, interrupts.isRequested());
   noteLaunch(function.name, std::chrono::steady_clock::now() - begin);
-  if (observation) {
-    status = observation->finished(std::move(status));
-    if (std::string found = observation->report(); !found.empty())
-      noteReport("checks", found);
-  }
   if (status.isOk())
     return;
   noteFailure(concat("kernel ", function.name, ", grid ", listed(work.grid), ", block ",

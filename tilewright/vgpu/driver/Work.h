@@ -6,6 +6,7 @@
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/HostTools.h"
 #include "tilewright/vgpu/driver/Stream.h"
+#include "tilewright/vgpu/machine/memory/Allocations.h"
 
 #include <array>
 #include <functional>
@@ -111,6 +112,9 @@ struct ValueWork {
 using Work = std::variant<KernelWork, CopyWork, FillWork, HostWork, GraphWork, EmptyWork, WaitWork,
                           RecordWork, AllocateWork, FreeWork, ConditionalWork, FunctionWork,
                           CallbackWork, ValueWork>;
+
+/// The device of a context, and the devices of the contexts that it has peer access to.
+machine::Accessor accessorOf(Context &context);
 
 CUgraphNodeType nodeTypeOf(const Work &work);
 

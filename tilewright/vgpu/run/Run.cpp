@@ -46,7 +46,8 @@ static std::string help() {
       row(concat("  ", kind.name), kind.summary);
   }
   text +=
-      "\nThe program loads our libcuda.so.1. Triton runs our ptxas, which passes the PTX on after "
+      "\nThe program loads our libcuda.so.1, or libamdhip64.so.7 for AMD's chips. Triton runs our "
+      "ptxas, which passes the PTX on after "
       "the "
       "real\nptxas has checked it, if one is installed (TILEWRIGHT_PTXAS, PATH, "
       "/usr/local/cuda/bin, or Triton's).\nIn Python programs, torch tensors on 'cuda' are in the "
@@ -107,6 +108,8 @@ static Result<Call> parse(std::span<const std::string_view> arguments) {
   return call;
 }
 
+static constexpr std::string_view cudaLibrary = "libcuda.so.1", hipLibrary = "libamdhip64.so.7";
+
 static void setDefault(const char *variable, const std::string &value) {
   setenv(variable, value.c_str(), /*overwrite=*/0);
 }
@@ -149,6 +152,22 @@ static std::string pythonFolder(const std::string &libraries) {
   return "";
 }
 
+static void setNvidia(const std::string &libraries, const driver::Settings &settings) {
+  // Select the virtual GPU for JAX programs that use our plugin.
+  setDefault("TILEWRIGHT_TARGET", concat("vgpu:", settings.chips.front()->name));
+  const std::string ptxas = libraries + "/bin/ptxas";
+  setenv("TRITON_LIBCUDA_PATH", libraries.c_str(), 1);
+  setenv("TRITON_PTXAS_PATH", ptxas.c_str(), 1);
+  setenv("TRITON_PTXAS_BLACKWELL_PATH", ptxas.c_str(), 1);
+  // If torch is installed, Triton would otherwise ask torch for the available GPUs.
+  setDefault("TRITON_DEFAULT_BACKEND", "nvidia");
+}
+
+static void setAmd(const std::string &libraries) {
+  setenv("TRITON_LIBHIP_PATH", concat(libraries, "/", hipLibrary).c_str(), 1);
+  setDefault("TRITON_DEFAULT_BACKEND", "amd");
+}
+
 static Status setEnvironment(const Call &call, const std::string &libraries,
                              const std::string &summaries) {
   for (const auto &[variable, value] : call.settings)
@@ -158,14 +177,10 @@ static Status setEnvironment(const Call &call, const std::string &libraries,
   TILEWRIGHT_TRY(driver::checkObservationNames(settings.checks));
   setenv("TILEWRIGHT_VGPU_SUMMARY", summaries.c_str(), 1);
   prepend("LD_LIBRARY_PATH", libraries);
-  // Select the virtual GPU for JAX programs that use our plugin.
-  setDefault("TILEWRIGHT_TARGET", concat("vgpu:", settings.chips.front()->name));
-  const std::string ptxas = libraries + "/bin/ptxas";
-  setenv("TRITON_LIBCUDA_PATH", libraries.c_str(), 1);
-  setenv("TRITON_PTXAS_PATH", ptxas.c_str(), 1);
-  setenv("TRITON_PTXAS_BLACKWELL_PATH", ptxas.c_str(), 1);
-  // If torch is installed, Triton would otherwise ask torch for the available GPUs.
-  setDefault("TRITON_DEFAULT_BACKEND", "nvidia");
+  if (settings.vendor() == driver::Vendor::amd)
+    setAmd(libraries);
+  else
+    setNvidia(libraries, settings);
   if (std::string python = pythonFolder(libraries); !python.empty())
     prepend("PYTHONPATH", python);
   if (std::string found = ptxasOfTriton(call.command.front()); !found.empty())
@@ -197,10 +212,12 @@ struct TemporaryFolder {
 
 static Result<int> runProgramOf(const Call &call) {
   const std::string libraries = fs::path(ownFolder()).parent_path().string() + "/lib/vgpu";
-  if (!fs::exists(libraries + "/libcuda.so.1"))
-    return Status(Error::vgpuStart,
-                  concat(libraries, "/libcuda.so.1 does not exist; install tilewright again, or in "
-                                    "a checkout build the target TilewrightVgpuCuda"));
+  for (const std::string_view library : {cudaLibrary, hipLibrary})
+    if (!fs::exists(concat(libraries, "/", library)))
+      return Status(Error::vgpuStart,
+                    concat(libraries, "/", library,
+                           " does not exist; install tilewright again, or in a checkout build the "
+                           "targets TilewrightVgpuCuda and TilewrightVgpuHip"));
   TemporaryFolder summaries;
   if (summaries.path.empty())
     return Status(Error::vgpuStart,

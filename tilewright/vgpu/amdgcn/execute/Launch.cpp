@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 namespace tilewright::vgpu::amdgcn {
 
@@ -151,8 +152,57 @@ static void runTurn(Wave &wave, const Program &program) {
   }
 }
 
+namespace {
+/// Decides when the waves of a launch must stop before their end, and keeps the first failure.
+/// Thread-safe.
+class Stopper {
+public:
+  explicit Stopper(std::string_view kernel, const LaunchConfig &config)
+      : kernel(kernel), config(config) {}
+
+  /// Keeps the failure of a workgroup if it is the first one.
+  void fail(Status status) {
+    std::lock_guard lock(mutex);
+    if (!failed.exchange(true))
+      failure = std::move(status);
+  }
+  bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
+  /// The failure of the launch; for the end.
+  Status takeFailure() { return std::move(failure); }
+
+  /// Fails if the launch was interrupted or ran too long, and names the place of the wave; or if
+  /// another workgroup failed, for which this one may wait.
+  Status check(const Wave &wave, const Program &program) const {
+    if (hasFailed())
+      return Status(Error::vgpuInterrupted, "another workgroup failed");
+    const bool isInterrupted = config.stop && config.stop->load(std::memory_order_relaxed);
+    const auto time = std::chrono::steady_clock::now() - begin;
+    if (!isInterrupted && (config.timeLimit.count() == 0 || time < config.timeLimit))
+      return Status();
+    const Op &op = program[wave.pc];
+    const auto &id = wave.group->id;
+    return Status(isInterrupted ? Error::vgpuInterrupted : Error::vgpuTimeout,
+                  concat("kernel '", kernel, "' was ",
+                         isInterrupted ? "interrupted" : "stopped by the time limit", " after ",
+                         std::chrono::duration_cast<std::chrono::milliseconds>(time).count(),
+                         " ms: wave ", wave.number, " of workgroup (", id[0], ", ", id[1], ", ",
+                         id[2], ") is at '", toText(op.instruction), "' at ", op.address,
+                         " of the code object"));
+  }
+
+private:
+  const std::string_view kernel;
+  const LaunchConfig &config;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  std::atomic<bool> failed = false;
+  std::mutex mutex;
+  Status failure; // guarded by mutex
+};
+} // namespace
+
 /// Runs the waves of a workgroup to their end, one turn each.
-static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_t maxBranches) {
+static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_t maxBranches,
+                       const Stopper &stopper) {
   uint64_t branches = 0;
   for (;;) {
     bool isAnyRunning = false, hasProgress = false;
@@ -168,6 +218,8 @@ static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_
       for (Wave &other : waves)
         if (other.state == WaveState::failed)
           return std::move(other.failure);
+      if (wave.state == WaveState::running)
+        TILEWRIGHT_TRY(stopper.check(wave, program));
       hasProgress |= wave.state != WaveState::running;
       isAnyRunning |= wave.state == WaveState::running;
     }
@@ -212,7 +264,8 @@ static Status checkSizes(const LoadedObject &object, const Kernel &kernel,
   return Status();
 }
 
-static Status runWorkgroup(Workgroup &group, const StartState &start, const LaunchConfig &config) {
+static Status runWorkgroup(Workgroup &group, const StartState &start, const LaunchConfig &config,
+                           const Stopper &stopper) {
   const uint32_t threads = config.block[0] * config.block[1] * config.block[2];
   std::vector<Wave> waves((threads + laneCount - 1) / laneCount);
   std::deque<InFlight> inFlight;
@@ -229,7 +282,45 @@ static Status runWorkgroup(Workgroup &group, const StartState &start, const Laun
     TILEWRIGHT_TRY(setScalars(wave, start));
     setLanes(wave, config.block);
   }
-  return runWaves(waves, *group.dispatch->program, config.maxBranches);
+  return runWaves(waves, *group.dispatch->program, config.maxBranches, stopper);
+}
+
+/// Runs all workgroups. Threads take them in order, so that one may wait for an earlier one.
+/// Returns the failure of the first one that failed.
+static Status runGrid(const Dispatch &dispatch, const StartState &start,
+                      const LaunchConfig &config) {
+  const auto &grid = config.grid;
+  const uint64_t count = uint64_t(grid[0]) * grid[1] * grid[2];
+  Stopper stopper(start.kernel.name, config);
+  std::atomic<uint64_t> next = 0;
+  auto work = [&] {
+    for (uint64_t i = next++; i < count && !stopper.hasFailed(); i = next++) {
+      Workgroup group = {.dispatch = &dispatch,
+                         .id = {static_cast<uint32_t>(i % grid[0]),
+                                static_cast<uint32_t>(i / grid[0] % grid[1]),
+                                static_cast<uint32_t>(i / grid[0] / grid[1])},
+                         .lds = std::vector<std::byte>(start.packet.ldsBytes)};
+      if (Status status = runWorkgroup(group, start, config, stopper); !status.isOk())
+        stopper.fail(std::move(status));
+    }
+  };
+  if (config.pool && count > 1)
+    config.pool->parallelFor(config.pool->threadCount(), 1, [&](int64_t, int64_t) { work(); });
+  else
+    work();
+  return stopper.takeFailure();
+}
+
+/// Sorts ranges and joins those that overlap: variables are inside the range of their code object.
+static void joinOverlapping(std::vector<MemoryRange> &ranges) {
+  std::ranges::sort(ranges, {}, &MemoryRange::begin);
+  size_t last = 0;
+  for (size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].begin < ranges[last].end)
+      ranges[last].end = std::max(ranges[last].end, ranges[i].end);
+    else
+      ranges[++last] = ranges[i];
+  ranges.resize(std::min(ranges.size(), last + 1));
 }
 
 Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &config,
@@ -256,6 +347,7 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
     memory.push_back({packet.arguments, packet.arguments + segment.size()});
     const uint64_t packetAddress = reinterpret_cast<uint64_t>(&packet);
     memory.push_back({packetAddress, packetAddress + sizeof packet});
+    joinOverlapping(memory);
   }
   constexpr uint32_t keepsDenormals = 3;
   const Dispatch dispatch = {.program = program,
@@ -264,14 +356,7 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
                              .flushes16And64 = (descriptor.rsrc1 >> 18 & 3) != keepsDenormals,
                              .scratchBytesPerLane = packet.scratchBytes};
   const StartState start = {.kernel = kernel, .packet = packet};
-  for (uint32_t z = 0; z < config.grid[2]; ++z)
-    for (uint32_t y = 0; y < config.grid[1]; ++y)
-      for (uint32_t x = 0; x < config.grid[0]; ++x) {
-        Workgroup group = {
-            .dispatch = &dispatch, .id = {x, y, z}, .lds = std::vector<std::byte>(packet.ldsBytes)};
-        TILEWRIGHT_TRY(runWorkgroup(group, start, config));
-      }
-  return Status();
+  return runGrid(dispatch, start, config);
 }
 
 } // namespace tilewright::vgpu::amdgcn

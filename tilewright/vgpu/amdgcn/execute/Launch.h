@@ -2,8 +2,12 @@
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_LAUNCH_H
 
+#include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
+
+#include <atomic>
+#include <chrono>
 
 namespace tilewright::vgpu::amdgcn {
 
@@ -14,8 +18,8 @@ struct LaunchConfig {
   /// Scratch of a lane beyond what the kernel declares, if it calls functions whose stack is not
   /// known when it is compiled.
   uint32_t dynamicStackBytes = 16 << 10;
-  /// The memory that the kernel may access, besides its arguments and its code object. Empty: all
-  /// memory of the host.
+  /// The memory that the kernel may access, besides its arguments and its code object, in any
+  /// order. Empty: all memory of the host.
   std::vector<MemoryRange> memory = {};
   /// When memory operations are performed; with `seeded`, the seed chooses.
   Completion completion = Completion::eager;
@@ -23,6 +27,12 @@ struct LaunchConfig {
   /// Ends the launch after so many branches of a workgroup during which no wave ended and none
   /// reached a barrier. 0: no limit.
   uint64_t maxBranches = uint64_t(1) << 32;
+  /// Ends the launch after this time; 0: never.
+  std::chrono::nanoseconds timeLimit{0};
+  /// Ends the launch when it becomes true; null: never.
+  const std::atomic<bool> *stop = nullptr;
+  /// Runs workgroups on the threads of the pool; null: one after the other on this thread.
+  ThreadPool *pool = nullptr;
 };
 
 /// Runs a kernel to its end. `arguments` are the bytes of its explicit arguments, laid out as the
@@ -30,6 +40,7 @@ struct LaunchConfig {
 ///
 ///  - vgpuSymbol, vgpuUnimplemented, vgpuBinary: see LoadedObject::program.
 ///  - vgpuLaunch: sizes that the kernel or the chip cannot have.
+///  - vgpuTimeout: `timeLimit` or `stop` ended the launch.
 ///  - vgpuAccess, vgpuFault, vgpuLivelock: an error in the kernel. A missing wait is a vgpuFault if
 ///    operations are not eager.
 Status launch(LoadedObject &object, std::string_view kernel, const LaunchConfig &config,

@@ -164,10 +164,11 @@ const MemoryMeaning *findLdsAtomic(std::string_view name) { return find(ldsAtomi
 bool Dispatch::mayAccess(uint64_t address, uint64_t bytes) const {
   if (memory.empty())
     return true;
-  for (const MemoryRange &range : memory)
-    if (address >= range.begin && address < range.end && range.end - address >= bytes)
-      return true;
-  return false;
+  const auto after = std::ranges::upper_bound(memory, address, {}, &MemoryRange::begin);
+  if (after == memory.begin())
+    return false;
+  const MemoryRange &range = *std::prev(after);
+  return address < range.end && range.end - address >= bytes;
 }
 
 static void failAccess(Wave &wave, const Op &op, unsigned lane, std::string_view where) {

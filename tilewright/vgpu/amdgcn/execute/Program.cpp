@@ -121,12 +121,18 @@ Status LoadedObject::relocate() {
   return Status();
 }
 
-Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::byte> bytes) {
+Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::byte> bytes,
+                                                         std::optional<Chip> chip) {
   constexpr uint64_t maxBytes = uint64_t(1) << 32;
   auto object = std::make_unique<LoadedObject>();
   object->file.assign(bytes.begin(), bytes.end());
-  TILEWRIGHT_ASSIGN(object->found, findCodeObject(object->file));
+  TILEWRIGHT_ASSIGN(object->found, findCodeObject(object->file, chip));
   TILEWRIGHT_ASSIGN(object->code, readCodeObject(object->found.bytes));
+  if (chip && object->code.chip != *chip)
+    return Status(Error::vgpuChip, concat("the code object is for ", nameOf(object->code.chip),
+                                          ", but the GPU is a ", nameOf(*chip),
+                                          "; compile with --offload-arch=", nameOf(*chip),
+                                          ", or choose another chip"));
   for (const Segment &segment : object->code.segments) {
     if (segment.address > maxBytes || segment.memoryBytes > maxBytes - segment.address)
       return Status(Error::vgpuBinary, concat("damaged code object: a segment of ",
@@ -143,6 +149,7 @@ Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::by
 }
 
 Result<const Program *> LoadedObject::program(std::string_view name) {
+  std::lock_guard lock(mutex);
   for (const auto &[kernel, program] : programs)
     if (kernel == name)
       return program.get();

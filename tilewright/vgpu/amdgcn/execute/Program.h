@@ -5,6 +5,7 @@
 #include "tilewright/vgpu/amdgcn/CodeObject.h"
 #include "tilewright/vgpu/amdgcn/execute/Op.h"
 
+#include <mutex>
 #include <unordered_map>
 
 namespace tilewright::vgpu::amdgcn {
@@ -38,12 +39,14 @@ private:
 ///   TILEWRIGHT_ASSIGN(const Program *program, object->program("add"));
 class LoadedObject {
 public:
-  /// Loads the code object in `file`, which may be a bundle; `file` may be freed afterwards.
+  /// Loads the code object in `file`, which may be a bundle; `file` may be freed afterwards. With a
+  /// chip, it must be for that chip.
   ///  - vgpuBinary, vgpuChip: as readCodeObject; or a relocation of an unknown kind.
-  static Result<std::unique_ptr<LoadedObject>> load(std::span<const std::byte> file);
+  static Result<std::unique_ptr<LoadedObject>> load(std::span<const std::byte> file,
+                                                    std::optional<Chip> chip = std::nullopt);
 
   const CodeObject &object() const { return code; }
-  /// Decodes a kernel when it is used first.
+  /// Decodes a kernel when it is used first. Thread-safe.
   ///  - vgpuSymbol: there is no such kernel.
   Result<const Program *> program(std::string_view kernel);
   uint64_t loadAddress() const { return reinterpret_cast<uint64_t>(memory.get()); }
@@ -57,7 +60,8 @@ private:
   CodeObject code;
   std::unique_ptr<std::byte[]> memory;
   uint64_t memoryBytes = 0;
-  std::vector<std::pair<std::string_view, std::unique_ptr<Program>>> programs;
+  std::mutex mutex;
+  std::vector<std::pair<std::string_view, std::unique_ptr<Program>>> programs; // guarded by mutex
 };
 
 } // namespace tilewright::vgpu::amdgcn

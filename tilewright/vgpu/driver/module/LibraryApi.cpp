@@ -3,7 +3,7 @@
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/module/JitOptions.h"
-#include "tilewright/vgpu/driver/module/Module.h"
+#include "tilewright/vgpu/driver/module/PtxBinary.h"
 
 #include <cstring>
 
@@ -56,7 +56,7 @@ static CUresult load(std::span<const std::byte> image, const LogBuffer &log, CUl
   for (size_t i = 0; i < library->perDevice.size(); ++i) {
     if (!library->perDevice[i])
       continue;
-    for (const std::string &name : kernelNames(*library->perDevice[i])) {
+    for (const std::string &name : library->perDevice[i]->kernelNames()) {
       std::shared_ptr<Function> &kernel = library->kernels[name];
       if (!kernel) {
         kernel = std::make_shared<Function>();
@@ -186,7 +186,7 @@ CUresult cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes, CUlibrary hand
   for (const std::shared_ptr<LoadedBinary> &binary : library->perDevice) {
     if (!binary)
       continue;
-    const ptx::Module &source = binary->module->source();
+    const ptx::Module &source = static_cast<const PtxBinary &>(*binary).module->source();
     for (const ptx::Variable &variable : source.variables)
       if (variable.managed && source.name(variable.name) == name)
         return cuModuleGetGlobal(address, bytes, static_cast<CUmodule>(binary->handle), name);

@@ -5,18 +5,31 @@
 #include "tilewright/vgpu/driver/Memory.h"
 #include "tilewright/vgpu/driver/Stream.h"
 #include "tilewright/vgpu/driver/module/Binary.h"
+#include "tilewright/vgpu/driver/module/PtxBinary.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
 namespace tilewright::vgpu::driver {
 
-LoadedBinary::~LoadedBinary() {
+void LoadedBinary::dropVariables() {
   for (uint64_t address : variables)
     takeOwned(address);
+  variables.clear();
+}
+
+void LoadedBinary::addVariable(std::span<std::byte> variable) {
+  if (variable.empty())
+    return;
+  OwnedMemory entry;
+  entry.begin = reinterpret_cast<uint64_t>(variable.data());
+  entry.bytes = variable.size();
+  entry.kind = AllocationKind::variable;
+  entry.device = &device;
+  variables.push_back(entry.begin);
+  addOwned(std::move(entry));
 }
 
 static CUresult resultOf(const Status &status) {
@@ -37,26 +50,6 @@ static CUresult resultOf(const Status &status) {
   }
 }
 
-/// Parses the lines that our ptxas appends to the text:
-/// "// ptxas: kernel NAME registers N spills N".
-static std::map<std::string, PtxasFacts, std::less<>> readFacts(std::string_view text) {
-  constexpr std::string_view mark = "// ptxas: kernel ";
-  std::map<std::string, PtxasFacts, std::less<>> facts;
-  for (size_t at = text.find(mark); at != std::string_view::npos; at = text.find(mark, at + 1)) {
-    std::string_view line = text.substr(at + mark.size());
-    line = line.substr(0, line.find('\n'));
-    auto numberBehind = [&](std::string_view word) {
-      uint32_t number = 0;
-      if (size_t found = line.find(word); found != std::string_view::npos)
-        std::from_chars(line.data() + found + word.size(), line.data() + line.size(), number);
-      return number;
-    };
-    facts[std::string(line.substr(0, line.find(' ')))] = {numberBehind(" registers "),
-                                                          numberBehind(" spills ")};
-  }
-  return facts;
-}
-
 static void writeLog(const LogBuffer &log, const std::string &text) {
   if (!log.text || log.bytes == 0)
     return;
@@ -67,33 +60,22 @@ static void writeLog(const LogBuffer &log, const std::string &text) {
     *log.written = count + 1;
 }
 
+CUresult refuseModule(const Status &status, const LogBuffer &log) {
+  const std::string text = status.toString();
+  writeLog(log, text);
+  noteRefusal(concat("cannot load a module: ", text));
+  return resultOf(status);
+}
+
 CUresult loadBinary(Device &device, std::span<const std::byte> image, const LogBuffer &log,
                     std::shared_ptr<LoadedBinary> &binary) {
-  auto failed = [&](Status status) {
-    const std::string text = status.toString();
-    writeLog(log, text);
-    noteRefusal(concat("cannot load a module: ", text));
-    return resultOf(status);
-  };
   Result<std::string> text = ptxOf(image, *device.chip);
   if (!text.isOk())
-    return failed(std::move(text).takeStatus());
+    return refuseModule(std::move(text).takeStatus(), log);
   auto module = machine::LoadedModule::create(*text, device.chip->name);
   if (!module.isOk())
-    return failed(std::move(module).takeStatus());
-  binary = std::make_shared<LoadedBinary>(device, *std::move(module));
-  binary->facts = readFacts(*text);
-  for (std::span<std::byte> variable : binary->module->variables()) {
-    if (variable.empty())
-      continue;
-    OwnedMemory entry;
-    entry.begin = reinterpret_cast<uint64_t>(variable.data());
-    entry.bytes = variable.size();
-    entry.kind = AllocationKind::variable;
-    entry.device = &device;
-    binary->variables.push_back(entry.begin);
-    addOwned(std::move(entry));
-  }
+    return refuseModule(std::move(module).takeStatus(), log);
+  binary = std::make_shared<PtxBinary>(device, *std::move(module), *text);
   return CUDA_SUCCESS;
 }
 
@@ -114,30 +96,6 @@ void releaseContextObjects(Context &context) {
   releaseMemoryOf(context);
 }
 
-std::vector<std::string> kernelNames(const LoadedBinary &binary) {
-  std::vector<std::string> names;
-  const ptx::Module &module = binary.module->source();
-  for (const ptx::Function &function : module.functions)
-    if (function.entry && function.defined)
-      names.emplace_back(module.name(function.name));
-  return names;
-}
-
-/// The number of registers per thread, as reported by ptxas or else estimated from the machine's
-/// register slots: like a compiler, the machine lets registers with disjoint live intervals share a
-/// slot. Hardware allocates registers in multiples of 8.
-static uint32_t registersOf(const LoadedBinary &binary, const machine::Program &program) {
-  const machine::DecodedFunction &entry = program.entry();
-  if (auto found = binary.facts.find(entry.name);
-      found != binary.facts.end() && found->second.registers)
-    return found->second.registers;
-  constexpr uint32_t bytesOfRegister = 32 * 4, least = 16, most = 255;
-  const auto bytes = entry.frameBytes - static_cast<uint32_t>(entry.constants.size());
-  const uint32_t limit = entry.source->performance.maxnreg;
-  const uint32_t wanted = std::clamp((bytes / bytesOfRegister + 7) / 8 * 8, least, most);
-  return limit ? std::min(wanted, limit) : wanted;
-}
-
 CUresult functionOf(const std::shared_ptr<LoadedBinary> &binary, std::string_view name,
                     std::shared_ptr<Function> &function) {
   std::lock_guard lock(binary->mutex);
@@ -145,37 +103,10 @@ CUresult functionOf(const std::shared_ptr<LoadedBinary> &binary, std::string_vie
     function = found->second;
     return CUDA_SUCCESS;
   }
-  Result<const machine::Program *> program = binary->module->kernel(name, {});
-  if (!program.isOk())
-    return fail(CUDA_ERROR_NOT_FOUND, std::move(program).takeStatus().toString());
-  const machine::Program &kernel = **program;
-  const ptx::Performance &wanted = kernel.entry().source->performance;
-  auto volume = [](const std::array<uint32_t, 3> &dim) {
-    return std::max(dim[0], 1u) * std::max(dim[1], 1u) * std::max(dim[2], 1u);
-  };
   function = std::make_shared<Function>();
   function->name = name;
   function->binary = binary;
-  function->staticShared = kernel.staticSharedBytes;
-  function->registers = registersOf(*binary, kernel);
-  for (const auto &part : kernel.functions)
-    function->localBytes += part->localBytes;
-  if (auto found = binary->facts.find(name); found != binary->facts.end())
-    function->localBytes = std::max(function->localBytes, found->second.spillBytes);
-  function->maxThreads = wanted.reqntid[0]   ? volume(wanted.reqntid)
-                         : wanted.maxntid[0] ? volume(wanted.maxntid)
-                                             : machine::Chip::threadsPerBlock;
-  function->maxThreads = std::min(function->maxThreads, machine::Chip::threadsPerBlock);
-  for (const ptx::Variable &variable : binary->module->source().variables)
-    if (variable.space == ptx::Modifier::constant)
-      function->constBytes += static_cast<uint32_t>(variable.size());
-  function->ptxVersion = static_cast<int>(binary->module->source().version);
-  function->requiredCluster = wanted.reqnctapercluster;
-  for (size_t i = 0; i < kernel.parameterSizes.size(); ++i)
-    function->parameters.push_back({kernel.parameterOffsets[i], kernel.parameterSizes[i]});
-  function->parameterBytes = kernel.parameterBytes;
-  const uint32_t normal = binary->device.chip->sharedPerBlock;
-  function->maxDynamicShared = normal - std::min(normal, function->staticShared);
+  VGPU_TRY(binary->describe(name, *function));
   Driver::get().functions.add(function);
   binary->functions.emplace(name, function);
   return CUDA_SUCCESS;

@@ -2,34 +2,49 @@
 #ifndef TILEWRIGHT_VGPU_DRIVER_MODULE_MODULE_H
 #define TILEWRIGHT_VGPU_DRIVER_MODULE_MODULE_H
 
+#include "tilewright/support/Status.h"
 #include "tilewright/vgpu/driver/Driver.h"
-#include "tilewright/vgpu/machine/LoadedModule.h"
 
+#include <array>
 #include <map>
 #include <span>
 
 namespace tilewright::vgpu::driver {
 
-/// The properties of a kernel that ptxas reported, if it ran for validation.
-struct PtxasFacts {
-  uint32_t registers = 0; // 0: not known
-  uint32_t spillBytes = 0;
-};
+struct KernelWork;
 
-/// A module loaded on a device.
+/// A module loaded on a device. The parts that depend on the instruction set are virtual: PtxBinary
+/// has PTX, hip/CodeBinary has machine code of AMD.
 struct LoadedBinary : Handled {
-  LoadedBinary(Device &device, std::unique_ptr<machine::LoadedModule> module)
-      : device(device), module(std::move(module)) {}
-  ~LoadedBinary();
+  explicit LoadedBinary(Device &device) : device(device) {}
+  virtual ~LoadedBinary() = default;
+
+  /// The names of all kernels, in the module's order.
+  virtual std::vector<std::string> kernelNames() const = 0;
+  /// Fills in the properties of the kernel `name`.
+  ///  - CUDA_ERROR_NOT_FOUND: the module has no such kernel.
+  virtual CUresult describe(std::string_view name, Function &function) = 0;
+  virtual Result<std::span<std::byte>> variable(std::string_view name) = 0;
+  /// Checks the sizes of a launch against the kernel and the chip.
+  virtual CUresult check(const KernelWork &work) const = 0;
+  /// Runs a kernel to its end, or until `stop` becomes true.
+  virtual Status launch(Context &context, const KernelWork &work,
+                        const std::atomic<bool> &stop) = 0;
 
   Device &device;
   std::weak_ptr<Context> context; // null for a module of a library
-  const std::unique_ptr<machine::LoadedModule> module;
-  std::map<std::string, PtxasFacts, std::less<>> facts;
-  std::vector<uint64_t> variables; // addresses in the table of allocations
 
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Function>, std::less<>> functions; // guarded by mutex
+
+protected:
+  /// Registers a variable, so that copies and kernels may access it.
+  void addVariable(std::span<std::byte> variable);
+  /// For destructors, before they free the memory of the variables.
+  void dropVariables();
+
+private:
+  std::vector<uint64_t> variables; // addresses in the table of allocations
 };
 
 /// Offset and size of one kernel parameter.
@@ -69,6 +84,9 @@ struct LogBuffer {
   size_t *written = nullptr; // receives the number of bytes used; points to the option's value
 };
 
+/// Reports why a module cannot be loaded to the log, to standard error and to the summary. Returns
+/// the error code.
+CUresult refuseModule(const Status &status, const LogBuffer &log);
 /// Loads PTX text, or a container that holds PTX. Reports failures to the log, to standard error
 /// and to the summary.
 CUresult loadBinary(Device &device, std::span<const std::byte> image, const LogBuffer &log,
@@ -87,8 +105,6 @@ CUresult needFunction(const void *handle, const Device &device,
 void forgetFunctions(LoadedBinary &binary);
 /// Unloads the modules of a context, and frees its memory and events.
 void releaseContextObjects(Context &context);
-/// The names of all kernels of a module, in the module's order.
-std::vector<std::string> kernelNames(const LoadedBinary &binary);
 
 /// The offset and the size of parameter `index`; `size` may be null.
 CUresult getParameter(const Function &function, size_t index, size_t *offset, size_t *size);

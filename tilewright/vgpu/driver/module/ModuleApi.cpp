@@ -108,7 +108,7 @@ CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule handle) {
   VGPU_NEED(count);
   std::shared_ptr<LoadedBinary> binary;
   VGPU_TRY(needModule(handle, binary));
-  *count = static_cast<unsigned>(kernelNames(*binary).size());
+  *count = static_cast<unsigned>(binary->kernelNames().size());
   return CUDA_SUCCESS;
 }
 
@@ -116,7 +116,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned numFunctions
   VGPU_NEED(functions && numFunctions);
   std::shared_ptr<LoadedBinary> binary;
   VGPU_TRY(needModule(handle, binary));
-  const std::vector<std::string> names = kernelNames(*binary);
+  const std::vector<std::string> names = binary->kernelNames();
   for (size_t i = 0; i < names.size() && i < numFunctions; ++i)
     VGPU_TRY(cuModuleGetFunction(&functions[i], handle, names[i].c_str()));
   return CUDA_SUCCESS;
@@ -126,7 +126,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule handle,
   VGPU_NEED(name && (address || bytes));
   std::shared_ptr<LoadedBinary> binary;
   VGPU_TRY(needModule(handle, binary));
-  Result<std::span<std::byte>> found = binary->module->variable(name);
+  Result<std::span<std::byte>> found = binary->variable(name);
   if (!found.isOk())
     return fail(CUDA_ERROR_NOT_FOUND, std::move(found).takeStatus().toString());
   if (address)

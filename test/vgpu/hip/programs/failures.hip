@@ -1,0 +1,55 @@
+// What goes wrong, by the first argument. Prints the name of the error that the program got.
+#include "check.h"
+
+#include <cstring>
+
+__global__ void store(int *x, int i) { x[i] = 1; }
+__global__ void wait(volatile int *x) {
+  while (*x == 0) {
+  }
+}
+
+int main(int, char **words) {
+  const char *what = words[1];
+  int *x = toDevice(std::vector<int>(100));
+  hipError_t error = hipSuccess;
+  if (!std::strcmp(what, "address")) {
+    store<<<1, 1>>>(x, 1 << 20);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "freed")) {
+    HIP(hipFree(x));
+    store<<<1, 1>>>(x, 3);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "host")) {
+    int own = 0;
+    store<<<1, 1>>>(&own, 0);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "endless")) {
+    wait<<<1, 64>>>(x);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "memory")) {
+    void *much = nullptr;
+    error = hipMalloc(&much, size_t(1) << 45);
+  } else if (!std::strcmp(what, "block")) {
+    store<<<1, 2048>>>(x, 0);
+    error = hipGetLastError();
+  } else if (!std::strcmp(what, "lds")) {
+    store<<<1, 1, 1 << 20>>>(x, 0);
+    error = hipGetLastError();
+  } else if (!std::strcmp(what, "copy")) {
+    error = hipMemcpy(x, x + 50, 60 * sizeof(int), hipMemcpyDefault);
+  } else if (!std::strcmp(what, "twice")) {
+    HIP(hipFree(x));
+    error = hipFree(x);
+  } else if (!std::strcmp(what, "image")) {
+    hipModule_t module = nullptr;
+    error = hipModuleLoadData(&module, "this is not a code object");
+  } else if (!std::strcmp(what, "missing")) {
+    void *function = nullptr;
+    error = hipGetProcAddress("hipTexRefSetAddress", &function, HIP_VERSION, 0, nullptr);
+  } else if (!std::strcmp(what, "device")) {
+    error = hipSetDevice(5);
+  }
+  std::printf("%s\n", hipGetErrorName(error));
+  return error == hipSuccess;
+}
