@@ -21,20 +21,21 @@ if(NOT TILEWRIGHT_TORCH_PYTHON)
   set(TILEWRIGHT_TORCH_PYTHON "${setup_python}" CACHE FILEPATH "python with torch and triton; empty: no tests of torch programs")
 endif()
 
-# tilewright_library(NAME [NO_LLVM] [HOT] [PCH KIND] SOURCES … [DEPENDS …] [LINK …])
+# tilewright_library(NAME [NO_LLVM] [HOT] [COLD_UNDER sanitizer] [PCH KIND] SOURCES … [DEPENDS …] [LINK …])
 #
-# NO_LLVM  belongs to the half that never sees an LLVM header. This is checked
-#          twice: the include path is not set, and test/repository reads it.
-# HOT      optimised in every preset.
-# PCH      the precompiled headers of the LLVM half; "ir" unless given.
+# NO_LLVM     belongs to the half that never sees an LLVM header. This is checked
+#             twice: the include path is not set, and test/repository reads it.
+# HOT         optimised in every preset.
+# COLD_UNDER  but not under this sanitizer (address or thread), whose tests spend less time in it than optimising takes.
+# PCH         the precompiled headers of the LLVM half; "ir" unless given.
 function(tilewright_library name)
-  cmake_parse_arguments(ARG "NO_LLVM;HOT" "PCH" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NO_LLVM;HOT" "COLD_UNDER;PCH" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES}) # only if a program needs it
   tilewright_link(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  if(ARG_HOT)
+  if(ARG_HOT AND NOT (ARG_COLD_UNDER AND TILEWRIGHT_SANITIZE MATCHES "${ARG_COLD_UNDER}"))
     target_compile_options(${name} PRIVATE $<$<CONFIG:Dev>:-O2>)
   endif()
   if(NOT ARG_NO_LLVM)
