@@ -15,7 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 SETUP = HERE.parents[2] / "tools/setup"
 SAMPLE = [("nvf4", 2)]
 ALL = [(name, blocks) for name in ("f16", "f8", "mxf8", "mxf4", "nvf4") for blocks in (1, 2)]
-# What FlashAttention-4 chooses itself: two blocks multiply together only without a mask, and tiles are stolen only with one.
+# What FlashAttention-4 chooses itself: two blocks multiply together only without a mask, and tiles are stolen only with one. With both, its
+# scheduler numbers the tiles of blocks and its kernel those of pairs, so that half of the rows of each tile are not written.
 ATTENTION = [("plain", 1), ("plain", 2), ("causal", 1), ("grouped", 1), ("stolen", 1)]
 # Copies and products complete at once, as late as possible, and at random.
 ORDERS = ["eager", "latest", "seed:1"]
