@@ -2,12 +2,16 @@
 
 import subprocess
 
+import mutants
 import numpy as np
 import pytest
 from test_amdgcn import BUILD, CHIPS, HERE, TARGET, compile_hip, llvm, run
 
 RUN = BUILD / "test/vgpu/amdgcn/AmdgcnRun"
 F32 = np.float32
+
+
+MUTANTS = None  # with --mutants: (file, flag of AmdgcnRun)
 
 
 def launch(folder, path, kernel, grid, block, *arguments, lds=0, error=None, completion=()):
@@ -22,18 +26,22 @@ def launch(folder, path, kernel, grid, block, *arguments, lds=0, error=None, com
         else:
             words.append(f"{'f' if isinstance(argument, (float, np.floating)) else 'i'}{argument.nbytes * 8}:{argument}")
     sizes = [",".join(str(size) for size in value) for value in (grid, block)]
-    command = [str(word) for word in (RUN, *completion, path, kernel, *sizes, lds, *words)]
+    flags = [MUTANTS[1]] if MUTANTS else completion
+    command = [str(word) for word in (RUN, *flags, path, kernel, *sizes, lds, *words)]
     result = subprocess.run(command, capture_output=True, text=True)
+    if MUTANTS:
+        mutants.add(MUTANTS[0], f"{path.stem} {kernel}", result)
+        pytest.skip("only mutants were run")
     if error:
         assert result.returncode == 1 and error in result.stderr, result.stderr
         return None
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 0, result.stderr + result.stdout
     return [np.fromfile(name, array.dtype).reshape(array.shape) for name, array in files]
 
 
 def launch_in_all_orders(folder, path, kernel, grid, block, *arguments, lds=0):
     """The same for kernels whose result does not depend on when memory operations are performed."""
-    orders = [["--latest"], ["--seed=1"], []]
+    orders = [["--check", "--latest"], ["--check", "--seed=1"], ["--check"], []]
     results = [launch(folder, path, kernel, grid, block, *arguments, lds=lds, completion=order) for order in orders]
     for other in results[:-1]:
         for array, expected in zip(other, results[-1]):

@@ -226,7 +226,8 @@ def pytest_generate_tests(metafunc):
         ]
         metafunc.parametrize("index, chip, shape", cases)
         seeds = (1, 2, 3) if metafunc.config.getoption("--all") else (1,)
-        metafunc.parametrize("completion", [[], ["--latest"], *([f"--seed={seed}"] for seed in seeds)], ids=str)
+        orders = [[], ["--latest"], *([f"--seed={seed}"] for seed in seeds)]
+        metafunc.parametrize("completion", [[], *([*order, "--check"] for order in orders)], ids=str)
 
 
 def test_a_kernel_computes_what_numpy_does(index, chip, shape, completion, triton_objects, tmp_path):

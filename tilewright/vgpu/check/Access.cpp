@@ -1,4 +1,5 @@
 // Splits the access of a warp into runs of lanes, and a run into the 32-byte sectors it touches.
+#include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
 
@@ -22,6 +23,8 @@ void Detector::access(const MemoryEvent &event) {
     if (!operation)
       return;
     operation->usesAsyncProxy = operation->usesAsyncProxy || event.proxy == Proxy::async;
+    if (machine::isOfWave(operation->group) && event.order != Order::weak)
+      flags(event, warp);
     if (operation->group == GroupKind::copy) {
       for (const auto &[mask, knowledge] : *operation->issued)
         if (mask & event.mask)
@@ -203,11 +206,12 @@ void Detector::accessShared(const Actor &actor, const AccessRecord &record, cons
     if (record.accessKind() != AccessKind::write && (mask & ~sector.initialised) != 0 &&
         options.uninit) {
       const auto byte = static_cast<uint32_t>(std::countr_zero(mask & ~sector.initialised));
-      reportSimple(FindingKind::uninitialised, here, byte,
-                   base < machine::tensorOffset ? "read of shared memory that was never written"
-                                                : "read of tensor memory that was never written",
-                   flat + base + byte,
-                   "write it first, or wait for the copy that fills it before the read");
+      reportSimple(
+          FindingKind::uninitialised, here, byte,
+          concat("read of ",
+                 base < machine::tensorOffset ? launch.program->terms.shared : "tensor memory",
+                 " that was never written"),
+          flat + base + byte, "write it first, or wait for the copy that fills it before the read");
       sector.initialised |= mask;
     }
     held = block->memory ? block->memory + base : nullptr;

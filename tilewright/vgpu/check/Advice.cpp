@@ -6,7 +6,10 @@ namespace tilewright::vgpu::check {
 
 using machine::GroupKind;
 
-Producer producerOf(std::string_view file, std::string_view kernel) {
+Producer producerOf(const machine::Place &place, std::string_view kernel) {
+  const std::string_view file = place.file;
+  if (place.line == 0 && place.address != 0)
+    return Producer::amdgcn;
   auto mentions = [](std::string_view text, std::string_view word) {
     return text.find(word) != std::string_view::npos;
   };
@@ -33,6 +36,7 @@ struct Words {
     case Producer::cuteDsl:
       return cuteDsl;
     case Producer::ptx:
+    case Producer::amdgcn:
       break;
     }
     return ptx;
@@ -98,6 +102,25 @@ static std::string afterOperation(GroupKind by, Producer producer) {
   }
 }
 
+/// For operations of waves: what must be between the earlier and the later one.
+static std::string adviceForWaves(const Conflict &conflict) {
+  using Width = Conflict::Width;
+  const std::string_view wait =
+      conflict.earlierOperation == GroupKind::vectorMemory ? "s_waitcnt vmcnt"
+      : conflict.earlierOperation == GroupKind::flatMemory ? "s_waitcnt vmcnt and lgkmcnt"
+                                                           : "s_waitcnt lgkmcnt";
+  if (conflict.width == Width::warp)
+    return concat("wait for the earlier operation (", wait, ") before the later one is issued");
+  if (conflict.width == Width::block)
+    return concat("wait for the earlier operation (", wait,
+                  ") in the wave that issued it, then let both waves pass an s_barrier");
+  if (conflict.areBothStrong)
+    return "the scope of one access does not include the other: use agent scope (sc1)";
+  return "workgroups run in any order, and s_barrier does not order them: write to memory that no "
+         "other workgroup accesses, use atomics, or pass the data with a flag: buffer_wbl2 sc1 and "
+         "s_waitcnt vmcnt(0) before an atomic that sets it, buffer_inv sc1 after one that reads it";
+}
+
 std::string adviceFor(const Conflict &conflict, Producer producer) {
   using Width = Conflict::Width;
   if (conflict.width == Width::launches)
@@ -106,6 +129,8 @@ std::string adviceFor(const Conflict &conflict, Producer producer) {
                : "order the launches: give them to one stream, let one stream wait for an event of "
                  "the other, or wait on the host between them; kernels that run at the same time "
                  "need a flag, with release and acquire at scope .sys between devices, .gpu on one";
+  if (producer == Producer::amdgcn)
+    return adviceForWaves(conflict);
   if (conflict.isAfterOperation)
     return afterOperation(conflict.earlierOperation, producer);
   if (conflict.width == Width::warp && conflict.isSameInstruction && !conflict.issuesOperation)

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_VGPU_CHECK_ADVICE_H
 
 #include "tilewright/vgpu/machine/Observer.h"
+#include "tilewright/vgpu/machine/Program.h"
 
 #include <cstdint>
 #include <string>
@@ -11,9 +12,9 @@
 namespace tilewright::vgpu::check {
 
 /// The language or compiler that produced the PTX, inferred from the file names in its line table
-/// and from the kernel's name.
-enum class Producer : uint8_t { ptx, cuda, triton, cute, cuteDsl };
-Producer producerOf(std::string_view file, std::string_view kernel);
+/// and from the kernel's name; `amdgcn` is machine code of any compiler.
+enum class Producer : uint8_t { ptx, cuda, triton, cute, cuteDsl, amdgcn };
+Producer producerOf(const machine::Place &place, std::string_view kernel);
 
 /// Two conflicting accesses without a happens-before order.
 struct Conflict {

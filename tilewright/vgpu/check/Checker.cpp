@@ -176,4 +176,9 @@ void Checker::accessInFlight(const machine::Warp &warp, const machine::Op *op, u
       .accessInFlight(warp, op, mask, operation);
 }
 
+void Checker::hazard(const machine::HazardEvent &event) {
+  GroupState &group = groupOf(event.warp);
+  Detector(settings, found, global, *current.launch, group).hazard(event);
+}
+
 } // namespace tilewright::vgpu::check

@@ -87,6 +87,7 @@ public:
   void synchronise(const machine::SyncEvent &event) override;
   void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
                       uint32_t slot, machine::AsyncId operation) override;
+  void hazard(const machine::HazardEvent &event) override;
 
 private:
   LaunchState &launchOf(const machine::Grid &grid);

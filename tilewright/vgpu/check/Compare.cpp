@@ -136,6 +136,7 @@ struct NewAccess {
   const uint32_t mask;
   const bool isForeignReader; // see Detector::isReadOfMany()
   const LaunchState &launch;
+  const bool isOfWave;  // its operations are performed in their order
   bool isThere = false; // the list already has an entry for the access
   // How many readers in other groups the list has for the same bytes, and the index of the last of
   // them.
@@ -158,9 +159,11 @@ struct NewAccess {
   void joinReads(SectorAccess &entry, uint32_t index) {
     const AccessRecord &earlier = entry.record;
     const uint32_t overlap = entry.mask & mask;
-    if (!isThere && earlier.op == 0 && now.op == 0 && earlier.block == now.block &&
-        earlier.warp == now.warp && earlier.samePattern(now) && earlier.proxy == now.proxy &&
-        earlier.isStrong == now.isStrong && earlier.scope == now.scope &&
+    const bool areOfWave = isOfWave && earlier.isLaneless && entry.mask == mask;
+    if (!isThere && ((earlier.op == 0 && now.op == 0) || areOfWave) && earlier.block == now.block &&
+        earlier.warp == now.warp && (areOfWave || earlier.samePattern(now)) &&
+        earlier.proxy == now.proxy && earlier.isStrong == now.isStrong &&
+        earlier.scope == now.scope &&
         (overlap == entry.mask || (overlap == mask && earlier.epoch == now.epoch))) {
       if (overlap == entry.mask)
         entry = {now, mask};
@@ -203,7 +206,8 @@ void Detector::checkSector(const Actor &actor, Sector &sector, const AccessRecor
                            uint32_t mask, uint64_t address) {
   const KnownWarps known(actor);
   const bool isRead = now.isRead(), isGeneric = now.accessProxy() == Proxy::generic;
-  NewAccess added{now, mask, isReadOfMany(now), launch};
+  NewAccess added{now, mask, isReadOfMany(now), launch,
+                  actor.operation && machine::isOfWave(actor.operation->group)};
   for (uint32_t i = 0; i < sector.size();) {
     SectorAccess &entry = sector[i];
     const AccessRecord &earlier = entry.record;

@@ -31,6 +31,7 @@ public:
   void synchronise(const machine::SyncEvent &event);
   void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
                       machine::AsyncId operation);
+  void hazard(const machine::HazardEvent &event);
   void finish();
 
 private:
@@ -54,7 +55,8 @@ private:
   static void touchShared(const Actor &actor, const BlockState &block);
   static bool isMatrix(const Actor &actor) {
     return actor.operation &&
-           (actor.operation->group == machine::GroupKind::matrix || actor.operation->follows);
+           (actor.operation->group == machine::GroupKind::matrix || actor.operation->follows ||
+            machine::isOfWave(actor.operation->group));
   }
 
   // Ranges.cpp

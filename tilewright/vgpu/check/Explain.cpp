@@ -4,14 +4,11 @@
 #include "tilewright/vgpu/check/Advice.h"
 #include "tilewright/vgpu/check/Detector.h"
 #include "tilewright/vgpu/machine/memory/Memory.h"
-#include "tilewright/vgpu/ptx/Module.h"
-#include "tilewright/vgpu/ptx/Printer.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <map>
 
 namespace tilewright::vgpu::check {
 
@@ -37,19 +34,14 @@ static constexpr uint64_t isSource = uint64_t(1) << 63;
 
 uint64_t LaunchState::sourceKey(uint32_t instruction) {
   std::call_once(keysMade, [this] {
-    std::map<uint32_t, uint64_t> files; // key by file number, hashed from the file's name
-    for (const ptx::SourceFile &file : program->module->files)
-      files[file.number] =
-          std::hash<std::string_view>()(program->module->name(file.name)) << 33 >> 1;
     for (const std::unique_ptr<machine::DecodedFunction> &function : program->functions)
-      for (const uint32_t index : function->instructions) {
+      for (size_t index = 0; index < function->code.size(); ++index) {
         uint64_t key = keys.size();
-        if (index < function->source->instructions.size())
-          if (const uint32_t at = function->source->instructions[index].location;
-              at != ptx::noIndex) {
-            const ptx::SourceLocation &location = program->module->locations[at];
-            key = isSource | (files[location.file] & ~uint64_t(0xffffffffu)) | location.line;
-          }
+        if (const machine::SourceLine source = program->sourceLineOf(*function, index);
+            !source.file.empty())
+          key = isSource |
+                (std::hash<std::string_view>()(source.file) << 33 >> 1 & ~uint64_t(0xffffffffu)) |
+                source.line;
         keys.push_back(key);
       }
   });
@@ -62,34 +54,16 @@ uint64_t LaunchState::programKey(uint32_t instruction) {
 }
 
 SourceLocation Detector::locationOf(const LaunchState &of, uint32_t number) {
-  SourceLocation result;
   const machine::Op *op = of.opAt(number);
-  const machine::Program &program = *of.program;
-  for (const std::unique_ptr<machine::DecodedFunction> &function : program.functions) {
-    const machine::Op *begin = function->code.data(), *end = begin + function->code.size();
-    if (!op || std::less<>()(op, begin) || !std::less<>()(op, end))
-      continue;
-    result.function = function->name;
-    const uint32_t index = function->instructions[static_cast<size_t>(op - begin)];
-    if (index >= function->source->instructions.size())
-      break;
-    const ptx::Instruction &instruction = function->source->instructions[index];
-    result.line = instruction.position.line;
-    result.instruction = ptx::print(*program.module, *function->source, instruction);
-    if (instruction.location == ptx::noIndex)
-      break;
-    const ptx::SourceLocation &location = program.module->locations[instruction.location];
-    for (const ptx::SourceFile &file : program.module->files)
-      if (file.number == location.file) {
-        result.file = program.module->name(file.name);
-        result.fileLine = location.line;
-      }
-  }
-  return result;
+  const machine::DecodedFunction *function = op ? machine::functionOf(*of.program, op) : nullptr;
+  if (!function)
+    return {};
+  return of.program->placeOf(*function, static_cast<size_t>(op - function->code.data()));
 }
 
-static std::string describeThread(const machine::Dim3 &block, uint32_t warp, uint32_t lane) {
-  std::string text = concat("block ", listed(block), " warp ", warp);
+static std::string describeThread(const machine::Terms &terms, const machine::Dim3 &block,
+                                  uint32_t warp, uint32_t lane) {
+  std::string text = concat(terms.block, " ", listed(block), " ", terms.warp, " ", warp);
   return lane < 32 ? concat(text, " lane ", lane) : concat(text, " several lanes");
 }
 
@@ -101,10 +75,12 @@ std::string Detector::describeActor(const AccessRecord &record, uint32_t byte) c
   const uint32_t linear = record.block - of.firstBlock;
   const machine::Dim3 id = {linear % grid[0], linear / grid[0] % grid[1],
                             linear / grid[0] / grid[1]};
+  const machine::Terms &terms = of.program->terms;
   if (record.op == 0)
-    return describeThread(id, record.warp, record.laneOf(byte));
-  return concat(describeThread(id, record.warp, record.isLaneless ? 32 : record.laneOf(byte)),
-                ", operation ", record.op);
+    return describeThread(terms, id, record.warp, record.laneOf(byte));
+  return concat(
+      describeThread(terms, id, record.warp, record.isLaneless ? 32 : record.laneOf(byte)),
+      ", operation ", record.op);
 }
 
 Party Detector::partyOf(const AccessRecord &record, uint32_t byte) const {
@@ -131,7 +107,7 @@ std::string Detector::describeAddress(uint64_t address) const {
     const auto rank = static_cast<uint32_t>(address >> machine::sharedOffsetBits & 0xff);
     const uint64_t offset = address & machine::sharedOffsetMask;
     const bool isTensor = offset >= machine::tensorOffset;
-    std::string text = isTensor ? "tensor memory" : "shared memory";
+    std::string text = isTensor ? "tensor memory" : std::string(launch.program->terms.shared);
     if (rank != 0 && machine::volume(launch.grid->cluster) > 1)
       text += concat(" of rank ", rank - 1, " of its cluster");
     if (isTensor)
@@ -220,7 +196,7 @@ void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
   finding.parties = {partyOf(now, byte), partyOf(earlier, byte)};
   finding.where = describeAddress(address);
   finding.value = valueAt(address);
-  const Producer producer = producerOf(finding.parties[0].location.file, finding.kernel);
+  const Producer producer = producerOf(finding.parties[0].location, finding.kernel);
   std::string_view pair = now.isRead()       ? "a read and an earlier write"
                           : earlier.isRead() ? "a write and an earlier read"
                                              : "two writes";
@@ -232,8 +208,9 @@ void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
   } else {
     finding.message =
         concat(pair, " of the same bytes are not ordered",
-               width == Conflict::Width::grid   ? " (by different blocks)"
-               : !other                         ? ""
+               width == Conflict::Width::grid
+                   ? concat(" (by different ", launch.program->terms.block, "s)")
+               : !other                         ? std::string()
                : other->device != launch.device ? " (by launches on different devices)"
                                                 : " (by launches on different streams)");
     Conflict conflict;
@@ -268,7 +245,7 @@ void Detector::reportSimple(FindingKind kind, const AccessRecord &record, uint32
     finding.where = describeAddress(address);
   Party party = partyOf(record, byte);
   if (kind == FindingKind::barrier || kind == FindingKind::registers ||
-      kind == FindingKind::unfinished)
+      kind == FindingKind::unfinished || kind == FindingKind::waitStates)
     party.what = record.op != 0 ? "operation issued by" : "by";
   finding.parties.push_back(std::move(party));
   if (other) {
@@ -300,10 +277,33 @@ void Detector::accessInFlight(const machine::Warp &machineWarp, const machine::O
   const AsyncState *operation = operationOf(id);
   matrix.instruction = operation ? operation->instruction : ~0u;
   matrix.op = static_cast<uint32_t>(id);
-  reportSimple(FindingKind::registers, now, 0,
-               "access to a register of a wgmma that may still be running", 0,
-               "wait for the wgmma (wgmma.wait_group) before using its registers", &matrix,
-               "wgmma issued by");
+  if (operation && machine::isOfWave(operation->group))
+    reportSimple(FindingKind::registers, now, 0,
+                 "access to a register that an operation in flight will write", 0,
+                 "wait for the operation (s_waitcnt) before using the register", &matrix,
+                 "operation issued by");
+  else
+    reportSimple(FindingKind::registers, now, 0,
+                 "access to a register of a wgmma that may still be running", 0,
+                 "wait for the wgmma (wgmma.wait_group) before using its registers", &matrix,
+                 "wgmma issued by");
+}
+
+void Detector::hazard(const machine::HazardEvent &event) {
+  const bool isWait = event.kind == machine::HazardKind::waitStates;
+  if (isWait ? !options.races : !options.uninit)
+    return;
+  const WarpState &warp = group.warpOf(event.warp);
+  AccessRecord now;
+  now.block = warp.block->linear;
+  now.warp = static_cast<uint8_t>(warp.index);
+  now.instruction = launch.instructionOf(event.op);
+  now.isMany = 1;
+  AccessRecord other = now;
+  if (event.other)
+    other.instruction = launch.instructionOf(event.other);
+  reportSimple(isWait ? FindingKind::waitStates : FindingKind::uninitialised, now, 0, event.message,
+               0, event.fix, event.other ? &other : nullptr, "after");
 }
 
 /// Whether any thread of `block` knows that the operation is complete.

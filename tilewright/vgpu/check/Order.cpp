@@ -77,6 +77,14 @@ static bool knowsLaterLaunch(const LaunchState &launch, const Clock &clock,
   return false;
 }
 
+/// Whether the chip performs two memory operations of a wave in the order of their issue.
+static bool areInOrder(GroupKind first, GroupKind second) {
+  if (!machine::isOfWave(first) || first == GroupKind::scalarMemory ||
+      second == GroupKind::scalarMemory)
+    return false;
+  return first == second || first == GroupKind::flatMemory || second == GroupKind::flatMemory;
+}
+
 /// Whether `clock`, which belongs to `actor`, covers `earlier`. `nowLanes` are the lanes that make
 /// the current access; an operation that all of them have waited for counts as covered. 0 disables
 /// this rule.
@@ -107,6 +115,16 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
   const AsyncState &operation = *found->second;
   if (operation.group == GroupKind::tensor)
     return knowsTensor(actor, clock, operation);
+  if (actor.operation && actor.operation->warp == operation.warp &&
+      operation.id < actor.operation->id && areInOrder(operation.group, actor.operation->group))
+    return true;
+  // A copy to LDS takes the way through memory. Triton's ping-pong kernels let one follow reads
+  // that were issued before a barrier and are waited for after it.
+  if (!options.strict && earlier.isRead() && operation.group == GroupKind::localMemory &&
+      actor.operation && actor.operation->group == GroupKind::vectorMemory &&
+      (actor.operation->warp == operation.warp ||
+       clock.knows(operation.warp->groupIndex, 0, operation.epoch)))
+    return true;
   for (const CompletionMark &mark : operation.completions) {
     if (mark.isReadOnly && !earlier.isRead())
       continue;

@@ -30,6 +30,8 @@ std::string_view nameOf(FindingKind kind) {
     return "unfinished-operation";
   case FindingKind::deadlock:
     return "deadlock";
+  case FindingKind::waitStates:
+    return "wait-states";
   }
   return "finding";
 }
@@ -48,12 +50,16 @@ std::string_view describe(FindingKind kind) {
   case FindingKind::barrier:
     return "A barrier used in a way that PTX does not define.";
   case FindingKind::registers:
-    return "An access to registers of a wgmma without a fence before the wgmma or a wait after it.";
+    return "An access to registers of a wgmma without a fence before the wgmma or a wait after it, "
+           "or to a register that a load in flight will write.";
   case FindingKind::unfinished:
     return "An asynchronous operation on memory of a block that ended before any thread waited for "
            "it.";
   case FindingKind::deadlock:
     return "Threads that wait for an event that cannot happen.";
+  case FindingKind::waitStates:
+    return "Two instructions that use the same registers, with fewer wait states between them than "
+           "the chip needs.";
   }
   return "";
 }
@@ -124,13 +130,6 @@ std::vector<Report::Counted> Report::findings() const {
   return all;
 }
 
-static std::string describeLocation(const SourceLocation &location) {
-  std::string text = concat(location.function, ", line ", location.line);
-  if (!location.file.empty())
-    text += concat(" (", location.file, ":", location.fileLine, ")");
-  return text;
-}
-
 std::string Report::text(size_t first) const {
   std::lock_guard lock(mutex);
   std::string out;
@@ -140,7 +139,7 @@ std::string Report::text(size_t first) const {
     out += concat(nameOf(finding.kind), ": ", finding.message, "\n");
     for (const Party &party : finding.parties) {
       out += concat("  ", party.what, " ", party.actor, "\n    at ",
-                    describeLocation(party.location), "\n");
+                    machine::describe(party.location), "\n");
       if (!party.location.instruction.empty())
         out += concat("      ", party.location.instruction, "\n");
     }
@@ -160,7 +159,11 @@ std::string Report::text(size_t first) const {
 }
 
 static void writeLocation(JsonWriter &json, const SourceLocation &location) {
-  json.open('{').key("function").text(location.function).key("ptxLine").number(location.line);
+  json.open('{').key("function").text(location.function);
+  if (location.line == 0 && location.address != 0)
+    json.key("address").number(location.address);
+  else
+    json.key("ptxLine").number(location.line);
   if (!location.file.empty())
     json.key("file").text(location.file).key("line").number(location.fileLine);
   if (!location.instruction.empty())
@@ -205,18 +208,22 @@ static std::string uriOf(std::string_view path) {
 }
 
 /// A source location as a SARIF location: the source line if it is known, otherwise the PTX line in
-/// its kernel.
+/// its kernel, or the kernel's code object.
 static void writeSarifLocation(JsonWriter &json, const Finding &finding, const Party &party) {
   const SourceLocation &location = party.location;
   const bool hasSource = !location.file.empty();
   json.open('{').key("physicalLocation").open('{').key("artifactLocation").open('{');
-  json.key("uri").text(uriOf(hasSource ? location.file : concat(finding.kernel, ".ptx")));
+  json.key("uri").text(uriOf(
+      hasSource ? location.file : concat(finding.kernel, location.address != 0 ? ".co" : ".ptx")));
   json.close('}').key("region").open('{').key("startLine");
   json.number(std::max(hasSource ? location.fileLine : location.line, 1u)).close('}').close('}');
   json.key("logicalLocations").open('[').open('{');
   json.key("fullyQualifiedName").text(location.function).key("kind").text("function");
   json.close('}').close(']').key("message").open('{').key("text");
-  json.text(concat(party.what, " ", party.actor, ", PTX line ", location.line));
+  json.text(concat(party.what, " ", party.actor,
+                   location.line == 0 && location.address != 0
+                       ? concat(" at ", hexNumber(location.address))
+                       : concat(", PTX line ", location.line)));
   json.close('}').close('}');
 }
 

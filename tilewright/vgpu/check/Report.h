@@ -3,6 +3,7 @@
 #define TILEWRIGHT_VGPU_CHECK_REPORT_H
 
 #include "tilewright/support/Status.h"
+#include "tilewright/vgpu/machine/Program.h"
 
 #include <cstdint>
 #include <map>
@@ -19,25 +20,17 @@ enum class FindingKind : uint8_t {
   uninitialised, // a read of memory that was never written
   bounds,        // outside of every allocation
   barrier,       // a barrier used in a way that PTX does not define
-  registers,     // an access to a register of a wgmma that is in flight
+  registers,     // an access to a register of an operation that is in flight
   unfinished,    // an asynchronous operation that no thread waited for
   deadlock,
+  waitStates, // too few instructions between two that use the same registers
 };
 /// The name of a kind, such as "race" or "missing-fence"; also the name of its rule in SARIF.
 std::string_view nameOf(FindingKind kind);
 /// Describes a kind in one sentence.
 std::string_view describe(FindingKind kind);
 
-/// A location in the program: the line of the PTX and, if `.loc` gives one, of the source.
-struct SourceLocation {
-  std::string function;
-  uint32_t line = 0;
-  std::string file; // empty: not known
-  uint32_t fileLine = 0;
-  std::string instruction; // as text
-
-  auto operator<=>(const SourceLocation &) const = default;
-};
+using SourceLocation = machine::Place;
 
 /// One of the accesses of a finding.
 struct Party {

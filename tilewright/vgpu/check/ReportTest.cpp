@@ -97,12 +97,23 @@ TEST(Reports, AWiderPairReplacesANarrowOne) {
   EXPECT_EQ(report.changeCount(), 2u);
 }
 
+static machine::Place placeIn(std::string_view file) {
+  machine::Place place;
+  place.line = 1;
+  place.file = file;
+  return place;
+}
+
 TEST(Advice, SpeaksTheLanguageOfTheProducer) {
-  EXPECT_EQ(producerOf("", "k"), Producer::ptx);
-  EXPECT_EQ(producerOf("train.py", "k"), Producer::triton);
-  EXPECT_EQ(producerOf("gemm.py", "kernel_cutlass_gemm_0"), Producer::cuteDsl);
-  EXPECT_EQ(producerOf("gemm.cu", "k"), Producer::cuda);
-  EXPECT_EQ(producerOf("include/cutlass/gemm/kernel.hpp", "k"), Producer::cute);
+  EXPECT_EQ(producerOf(placeIn(""), "k"), Producer::ptx);
+  EXPECT_EQ(producerOf(placeIn("train.py"), "k"), Producer::triton);
+  EXPECT_EQ(producerOf(placeIn("gemm.py"), "kernel_cutlass_gemm_0"), Producer::cuteDsl);
+  EXPECT_EQ(producerOf(placeIn("gemm.cu"), "k"), Producer::cuda);
+  EXPECT_EQ(producerOf(placeIn("include/cutlass/gemm/kernel.hpp"), "k"), Producer::cute);
+  machine::Place address = placeIn("train.py");
+  address.line = 0;
+  address.address = 0x100;
+  EXPECT_EQ(producerOf(address, "k"), Producer::amdgcn);
   Conflict conflict;
   conflict.width = Conflict::Width::block;
   EXPECT_THAT(adviceFor(conflict, Producer::cuda), HasSubstr("__syncthreads()"));

@@ -22,6 +22,11 @@ namespace tilewright::vgpu::machine {
 
 static Status refuse(std::string message) { return Status(Error::vgpuLaunch, std::move(message)); }
 
+uint64_t Grid::nextId() {
+  static std::atomic<uint64_t> next = 1;
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 static Status checkSizes(const Chip &chip, const Program &program, const Grid &grid,
                          const ptx::Performance &wanted) {
   if (volume(grid.grid) == 0 || volume(grid.block) == 0)
@@ -445,7 +450,6 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   if (!config.instructionSet.empty())
     options.handlers = handlersFor(config.instructionSet);
   TILEWRIGHT_ASSIGN(const Program *program, module.kernel(name, options));
-  static std::atomic<uint64_t> nextGrid = 1;
   const ptx::Performance &wanted = program->entry().source->performance;
   Grid grid;
   grid.program = program;
@@ -465,7 +469,6 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.seed = config.seed;
   grid.maxSteps = config.maxSteps;
   grid.arithmetic = config.arithmetic;
-  grid.id = nextGrid.fetch_add(1, std::memory_order_relaxed);
   TILEWRIGHT_TRY(checkSizes(module.chip(), *program, grid, wanted));
   TILEWRIGHT_TRY(bindArguments(*program, arguments, grid));
   if (config.checksAddresses)

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace tilewright::vgpu::machine {
 
@@ -133,8 +134,15 @@ enum class GroupKind : uint8_t {
   tensorCommit,
   tensorLoad,  // tcgen05.ld
   tensorStore, // tcgen05.st
+  // Memory operations of AMD's waves, by the counter that s_waitcnt waits for. Those of a wave
+  // are performed in their order, except for scalar ones; a flat one is among both others.
+  vectorMemory,
+  localMemory,
+  flatMemory,
+  scalarMemory,
 };
-inline constexpr size_t groupKinds = 8;
+inline constexpr size_t groupKinds = 12;
+constexpr bool isOfWave(GroupKind kind) { return kind >= GroupKind::vectorMemory; }
 
 /// An event that orders accesses. SyncKind documents the fields of each kind.
 struct SyncEvent {
@@ -155,6 +163,18 @@ struct SyncEvent {
   bool isReadOnly = false;
   Space space = Space::generic; // of a proxy fence: only global or only shared memory, else all
   std::span<const AsyncId> operations = {};
+};
+
+/// Kinds of HazardEvent.
+enum class HazardKind : uint8_t { waitStates, uninitialised };
+
+/// An error in the use of registers that the machine found. `other` is the instruction that came
+/// before, or null.
+struct HazardEvent {
+  const Warp &warp;
+  const Op *op, *other;
+  HazardKind kind;
+  std::string message, fix;
 };
 
 /// The threads that run blocks call these functions concurrently. All calls for one group of
@@ -182,9 +202,10 @@ public:
   /// the instruction's number in the program.
   virtual void instructionsCounted(const Grid &, std::span<const InstructionCount>) {}
   /// Called when lanes access a register that `operation`, a wgmma that was not waited for, reads
-  /// or writes. `slot` is the slot of the register.
+  /// or writes, or that a load of a wave will write. `slot` is the slot of the register.
   virtual void accessInFlight(const Warp &, const Op *, uint32_t /*mask*/, uint32_t /*slot*/,
                               AsyncId /*operation*/) {}
+  virtual void hazard(const HazardEvent &) {}
 };
 
 } // namespace tilewright::vgpu::machine

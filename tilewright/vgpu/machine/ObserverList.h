@@ -66,6 +66,11 @@ public:
       one->accessInFlight(warp, op, mask, slot, operation);
   }
 
+  void hazard(const HazardEvent &event) override {
+    for (Observer *one : observers)
+      one->hazard(event);
+  }
+
 private:
   const std::vector<Observer *> observers;
 };

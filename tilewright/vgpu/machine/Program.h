@@ -50,8 +50,42 @@ struct CallSite {
   std::vector<CallValue> arguments, results;
 };
 
-/// A kernel with all functions that it can call. `module` must outlive it.
+/// The source line of an operation; `file` is empty if it is not known.
+struct SourceLine {
+  std::string_view file;
+  uint32_t line = 0;
+};
+
+/// A location in the program: the line of the PTX or the address in the machine code, and the line
+/// of the source if the producer gave one.
+struct Place {
+  std::string function;
+  uint32_t line = 0; // of the PTX; 0: machine code
+  std::string file;  // empty: not known
+  uint32_t fileLine = 0;
+  std::string instruction; // as text
+  uint64_t address = 0;    // of machine code
+
+  auto operator<=>(const Place &) const = default;
+};
+
+/// For example "softmax, line 41 (softmax.py:12)".
+std::string describe(const Place &place);
+
+/// The words of the program's language in reports.
+struct Terms {
+  std::string_view block = "block", warp = "warp", shared = "shared memory";
+};
+
+/// A kernel with all functions that it can call. `module` must outlive it. A kernel that is not PTX
+/// has no module; it names its places itself.
 struct Program {
+  virtual ~Program() = default;
+  /// Where operation `index` of a function is.
+  virtual SourceLine sourceLineOf(const DecodedFunction &function, size_t index) const;
+  virtual Place placeOf(const DecodedFunction &function, size_t index) const;
+
+  Terms terms;
   const ptx::Module *module = nullptr;
   std::vector<std::unique_ptr<DecodedFunction>> functions; // the kernel is the first
   std::unordered_map<uint32_t, DecodedFunction *> bySymbol;
@@ -70,6 +104,8 @@ struct InstructionCount {
   uint64_t warps = 0, threads = 0;
 };
 
+/// The function that an operation belongs to; null if it is not of the program.
+const DecodedFunction *functionOf(const Program &program, const Op *op);
 /// The number of the instruction that an operation was decoded from; Program::instructionCount if
 /// there is no such instruction.
 uint32_t instructionNumber(const Program &program, const Op *op);
@@ -79,7 +115,7 @@ const ptx::Instruction &instructionAt(const Program &program, uint32_t number);
 /// The line in the PTX text that an operation was decoded from; zero if the operation is not in
 /// `program`.
 ptx::Position positionOf(const Program &program, const Op *op);
-/// For example "softmax, line 41 (softmax.py:12)".
+/// The place of an operation in words.
 std::string describePosition(const Program &program, const Op *op);
 
 } // namespace tilewright::vgpu::machine

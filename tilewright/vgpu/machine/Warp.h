@@ -163,7 +163,7 @@ struct Grid {
   uint32_t sharedBytes = 0, dynamicSharedBytes = 0;
   std::vector<std::byte> parameters;
   Observer *observer = nullptr;
-  uint64_t id = 0;
+  uint64_t id = nextId(); // unique in the process
   Arithmetic arithmetic = Arithmetic::exact;
   bool isCooperative = false;
   alignas(64) std::array<std::byte, 256> workspace{}; // for the barrier of a cooperative grid
@@ -180,6 +180,8 @@ struct Grid {
   std::atomic<uint64_t> finishedGroups = 0;
   uint64_t clusters = 0;
   std::atomic<uint64_t> nextCluster = 0; // the first that has not started
+
+  static uint64_t nextId();
 
   /// Takes up to `most` clusters that have not started, so that none else runs them. Sets the index
   /// of the first; returns how many there are.

@@ -2,6 +2,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
+#include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
 namespace tilewright::vgpu::amdgcn {
 
@@ -27,9 +28,9 @@ static uint64_t returnAddress(const Wave &wave, const Op &op) {
   return wave.dispatch().program->loadAddress() + op.address + 4u * op.instruction.dwords;
 }
 
-static void endProgram(Wave &wave, const Op &) {
+static void endProgram(Wave &wave, const Op &op) {
   if (wave.inFlight)
-    wave.inFlight->performAll(wave);
+    wave.inFlight->wait(wave, op, 0, 0);
   if (wave.state != WaveState::failed)
     wave.state = WaveState::ended;
 }
@@ -37,9 +38,13 @@ static void wait(Wave &wave, const Op &op) {
   if (!wave.inFlight)
     return;
   const auto counters = static_cast<uint32_t>(op.sources[0].value);
-  wave.inFlight->wait(wave, (counters & 15) | (counters >> 14 & 3) << 4, counters >> 8 & 15);
+  wave.inFlight->wait(wave, op, (counters & 15) | (counters >> 14 & 3) << 4, counters >> 8 & 15);
 }
-static void barrier(Wave &wave, const Op &) { wave.state = WaveState::atBarrier; }
+static void barrier(Wave &wave, const Op &op) {
+  wave.state = WaveState::atBarrier;
+  if (wave.watch)
+    wave.watch->arriveAtBarrier(op);
+}
 static void getPc(Wave &wave, const Op &op) {
   writeScalar(wave, op.destination, returnAddress(wave, op));
 }

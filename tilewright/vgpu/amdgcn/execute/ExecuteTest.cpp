@@ -59,7 +59,8 @@ TEST(Execute, AMissingWaitIsReported) {
   EXPECT_EQ(status.error(), Error::vgpuFault);
   EXPECT_THAT(status.toString(),
               HasSubstr("'v_add_u32_e32 v1, 1, v1' at 4364 of the code object reads v1 while "
-                        "'global_load_dword v1, v0, s[2:3]' at 4356, which writes it, is in flight "
+                        "'global_load_dword v1, v0, s[2:3]' at 4356 of the code object, which "
+                        "writes it, is in flight "
                         "(wave 0 of workgroup (0, 0, 0)); wait for it with s_waitcnt before"));
 }
 

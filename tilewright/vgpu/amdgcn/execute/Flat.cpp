@@ -1,6 +1,7 @@
 // FLAT, GLOBAL, SCRATCH and MUBUF: how the address of a lane is computed, and what is done there.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/Memory.h"
+#include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
 #include <cstring>
 #include <optional>
@@ -200,13 +201,17 @@ static void runBuffer(Wave &wave, const Op &op) {
   });
 }
 
-/// Caches: memory is always coherent here.
-static void nothing(Wave &, const Op &) {}
+/// Caches: memory is always coherent here, but without these instructions it need not be. Those
+/// that write a cache back have done it when they were waited for.
+static void invalidateCaches(Wave &wave, const Op &op) {
+  if (wave.watch && op.counter == Counter::none)
+    wave.watch->fence(op);
+}
 
 bool chooseBuffer(Op &op) {
   const Row &row = *op.instruction.row;
   if (row.has(flags::bare)) {
-    op.run = nothing;
+    op.run = invalidateCaches;
     return true;
   }
   std::string name(row.name.substr(std::string_view("buffer_").size()));

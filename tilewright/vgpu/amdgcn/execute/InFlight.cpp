@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
 #include <algorithm>
 
@@ -30,47 +31,90 @@ static Slot resultOf(const Op &op) {
   return op.writesRegisters && isRegister(slot) ? slot : Slot();
 }
 
-Status InFlight::checkRegisters(const Wave &wave, const Op &op) const {
-  auto check = [&](const Slot &slot, bool writes) {
-    for (const Queue *queue : {&vector, &local, &scalar})
-      for (const std::shared_ptr<Issued> &issued : *queue) {
-        const Slot result = resultOf(*issued->op);
-        // Results of one queue arrive in order, so that the last one stays.
-        const bool isOrdered = writes && issued->op->counter == op.counter &&
-                               op.counter != Counter::scalar && op.counter != Counter::flat;
-        if (!isRegister(slot) || !overlap(slot, result) || isOrdered)
-          continue;
-        const auto &id = wave.group->id;
-        return Status(Error::vgpuFault,
-                      concat("'", toText(op.instruction), "' at ", op.address,
-                             " of the code object ", writes ? "writes " : "reads ",
-                             registerName(slot, std::max(slot.index, result.index)), " while '",
-                             toText(issued->op->instruction), "' at ", issued->op->address,
-                             ", which writes it, is in flight (wave ", wave.number,
-                             " of workgroup (", id[0], ", ", id[1], ", ", id[2],
-                             ")); wait for it with s_waitcnt before"));
-      }
+/// The place of a register in InFlight::written.
+static unsigned bitOf(const Slot &slot) {
+  return slot.kind == SlotKind::vector ? slot.index : vectorSlots + slot.index;
+}
+
+void InFlight::setWritten() {
+  written.reset();
+  for (const Queue *queue : {&vector, &local, &scalar})
+    for (const std::shared_ptr<Issued> &issued : *queue)
+      if (const Slot result = resultOf(*issued->op); isRegister(result))
+        for (unsigned i = 0; i < result.dwords; ++i)
+          written.set(bitOf(result) + i);
+}
+
+/// The operation in flight that writes a register which `op` uses; null if there is none.
+const InFlight::Issued *InFlight::find(const Op &op, const Use &use) const {
+  if (!isRegister(use.slot))
+    return nullptr;
+  bool isWritten = false;
+  for (unsigned i = 0; i < use.slot.dwords; ++i)
+    isWritten |= written[bitOf(use.slot) + i];
+  if (!isWritten)
+    return nullptr;
+  for (const Queue *queue : {&vector, &local, &scalar})
+    for (const std::shared_ptr<Issued> &issued : *queue) {
+      // Results of one queue arrive in order, so that the last one stays.
+      const bool isOrdered = use.writes && issued->op->counter == op.counter &&
+                             op.counter != Counter::scalar && op.counter != Counter::flat;
+      if (overlap(use.slot, resultOf(*issued->op)) && !isOrdered)
+        return issued.get();
+    }
+  return nullptr;
+}
+
+Status InFlight::reportUse(const Wave &wave, const Op &op, const Use &use,
+                           const Issued &issued) const {
+  const unsigned index = std::max(use.slot.index, resultOf(*issued.op).index);
+  if (wave.watch) {
+    wave.watch->useInFlight(op, index, issued.id);
     return Status();
+  }
+  const auto &id = wave.group->id;
+  return Status(Error::vgpuFault,
+                concat(placeOf(op), use.writes ? " writes " : " reads ",
+                       registerName(use.slot, index), " while ", placeOf(*issued.op),
+                       ", which writes it, is in flight (wave ", wave.number, " of workgroup (",
+                       id[0], ", ", id[1], ", ", id[2], ")); wait for it with s_waitcnt before"));
+}
+
+Status InFlight::checkRegisters(const Wave &wave, const Op &op) const {
+  auto check = [&](const Use &use) {
+    const Issued *issued = find(op, use);
+    return issued ? reportUse(wave, op, use, *issued) : Status();
   };
   const bool isBuffer = op.instruction.row->encoding == Encoding::mubuf;
   for (unsigned i = 0; i < op.sources.size(); ++i)
     if (!(isBuffer && i == 1 && op.writesRegisters))
-      TILEWRIGHT_TRY(check(op.sources[i], false));
-  TILEWRIGHT_TRY(check(op.scalarDestination, true));
-  return check(op.counter == Counter::none ? op.destination : resultOf(op), true);
+      TILEWRIGHT_TRY(check({op.sources[i], false}));
+  TILEWRIGHT_TRY(check({op.scalarDestination, true}));
+  return check({op.counter == Counter::none ? op.destination : resultOf(op), true});
 }
 
 // -- Issue
 
-void InFlight::issue(const Wave &wave, const Op &op) {
+void InFlight::issue(Wave &wave, const Op &op) {
   auto issued = std::make_shared<Issued>();
   issued->op = &op;
-  issued->scalars = wave.scalars;
-  for (const Slot &slot : op.sources)
-    if (slot.kind == SlotKind::vector)
-      for (unsigned i = 0; i < slot.dwords; ++i)
-        issued->vectors.emplace_back(static_cast<uint16_t>(slot.index + i),
-                                     wave.vectors[slot.index + i]);
+  if (wave.watch)
+    issued->id = wave.watch->issue(op);
+  if (completion != Completion::eager) {
+    issued->scalars = wave.scalars;
+    for (const Slot &slot : op.sources)
+      if (slot.kind == SlotKind::vector)
+        for (unsigned i = 0; i < slot.dwords; ++i)
+          issued->vectors.emplace_back(static_cast<uint16_t>(slot.index + i),
+                                       wave.vectors[slot.index + i]);
+  }
+  // The chip stops issuing when a counter is full.
+  constexpr size_t maxVector = 64, maxLocal = 16;
+  if (vector.size() == maxVector && op.counter != Counter::local && op.counter != Counter::scalar)
+    complete(wave, vector, 0);
+  if (local.size() == maxLocal && (op.counter == Counter::local || op.counter == Counter::flat))
+    complete(wave, local, 0);
+  const std::shared_ptr<Issued> kept = issued;
   switch (op.counter) {
   case Counter::flat:
     issued->counters = 2;
@@ -85,15 +129,19 @@ void InFlight::issue(const Wave &wave, const Op &op) {
   default:
     scalar.push_back(std::move(issued));
   }
+  if (const Slot result = resultOf(op); isRegister(result))
+    for (unsigned i = 0; i < result.dwords; ++i)
+      written.set(bitOf(result) + i);
+  if (completion == Completion::eager)
+    perform(wave, *kept);
 }
 
 void InFlight::execute(Wave &wave, const Op &op) {
-  if (!vector.empty() || !local.empty() || !scalar.empty()) {
+  if (written.any())
     if (Status status = checkRegisters(wave, op); !status.isOk())
       return wave.fail(std::move(status));
-    if (completion == Completion::seeded)
-      completeSome(wave);
-  }
+  if (completion == Completion::seeded)
+    performSome(wave);
   if (op.counter == Counter::none)
     op.run(wave, op);
   else
@@ -102,17 +150,17 @@ void InFlight::execute(Wave &wave, const Op &op) {
 
 // -- Completion
 
-/// Runs the operation with the registers of its issue. Afterwards these have the values that they
+/// Runs an operation with the registers of its issue. Afterwards these have the values that they
 /// have now, but for the lanes that the operation wrote.
-void InFlight::perform(Wave &wave, Issued &issued) {
-  const Op &op = *issued.op;
+static void runAsIssued(Wave &wave, const Op &op, std::array<uint32_t, scalarSlots> &scalars,
+                        std::vector<std::pair<uint16_t, VectorRegister>> &vectors) {
   const Slot result = resultOf(op);
-  std::swap(wave.scalars, issued.scalars);
+  std::swap(wave.scalars, scalars);
   const LaneMask exec = wave.exec();
-  for (auto &[slot, saved] : issued.vectors)
+  for (auto &[slot, saved] : vectors)
     std::swap(wave.vectors[slot], saved);
   op.run(wave, op);
-  std::for_each(issued.vectors.rbegin(), issued.vectors.rend(), [&](auto &entry) {
+  std::for_each(vectors.rbegin(), vectors.rend(), [&](auto &entry) {
     auto &[slot, saved] = entry;
     const bool isResult = result.kind == SlotKind::vector && slot >= result.index &&
                           slot < result.index + result.dwords;
@@ -121,19 +169,40 @@ void InFlight::perform(Wave &wave, Issued &issued) {
     else
       std::swap(wave.vectors[slot], saved);
   });
-  std::swap(wave.scalars, issued.scalars);
+  std::swap(wave.scalars, scalars);
   if (result.kind == SlotKind::scalar)
-    std::copy_n(&issued.scalars[result.index], result.dwords, &wave.scalars[result.index]);
+    std::copy_n(&scalars[result.index], result.dwords, &wave.scalars[result.index]);
+}
+
+void InFlight::perform(Wave &wave, Issued &issued) {
+  if (issued.isPerformed || wave.state == WaveState::failed)
+    return;
+  issued.isPerformed = true;
+  const Op &op = *issued.op;
+  if (wave.watch)
+    wave.watch->begin(op, issued.id);
+  if (completion == Completion::eager)
+    op.run(wave, op);
+  else
+    runAsIssued(wave, op, issued.scalars, issued.vectors);
+  if (wave.watch)
+    wave.watch->end();
 }
 
 void InFlight::complete(Wave &wave, Queue &queue, size_t index) {
   const std::shared_ptr<Issued> issued = std::move(queue[index]);
   queue.erase(queue.begin() + static_cast<ptrdiff_t>(index));
-  if (--issued->counters == 0 && wave.state != WaveState::failed)
-    perform(wave, *issued);
+  if (--issued->counters != 0)
+    return;
+  perform(wave, *issued);
+  if (!wave.watch)
+    return;
+  completed.push_back(issued->id);
+  if (issued->op->instruction.row->name == "buffer_wbl2")
+    writeBack = issued->op;
 }
 
-void InFlight::wait(Wave &wave, size_t vectorCount, size_t localCount) {
+void InFlight::wait(Wave &wave, const Op &op, size_t vectorCount, size_t localCount) {
   while (vector.size() > vectorCount)
     complete(wave, vector, 0);
   // Scalar loads complete in any order, so that only a wait for all of them proves that one has.
@@ -141,15 +210,32 @@ void InFlight::wait(Wave &wave, size_t vectorCount, size_t localCount) {
     complete(wave, local, 0);
   while (localCount == 0 && !scalar.empty())
     complete(wave, scalar, scalar.size() - 1);
+  setWritten();
+  if (!completed.empty())
+    wave.watch->wait(op, completed);
+  completed.clear();
+  if (writeBack)
+    wave.watch->fence(*writeBack);
+  writeBack = nullptr;
 }
 
-void InFlight::completeSome(Wave &wave) {
+void InFlight::performAll(Wave &wave) {
+  for (Queue *queue : {&vector, &local, &scalar})
+    for (const std::shared_ptr<Issued> &issued : *queue)
+      perform(wave, *issued);
+}
+
+void InFlight::performSome(Wave &wave) {
   constexpr unsigned oneOf = 8;
   for (Queue *queue : {&vector, &local})
-    if (!queue->empty() && random() % oneOf == 0)
-      complete(wave, *queue, 0);
+    for (const std::shared_ptr<Issued> &issued : *queue)
+      if (!issued->isPerformed) {
+        if (random() % oneOf == 0)
+          perform(wave, *issued);
+        break;
+      }
   if (!scalar.empty() && random() % oneOf == 0)
-    complete(wave, scalar, random() % scalar.size());
+    perform(wave, *scalar[random() % scalar.size()]);
 }
 
 } // namespace tilewright::vgpu::amdgcn

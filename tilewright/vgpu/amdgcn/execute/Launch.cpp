@@ -1,6 +1,7 @@
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -145,6 +146,8 @@ static void runTurn(Wave &wave, const Program &program) {
   while (wave.state == WaveState::running && wave.branches < branchesPerTurn) {
     const Op &op = program[wave.pc];
     wave.pc = op.next;
+    if (wave.watch)
+      wave.watch->execute(op);
     if (wave.inFlight)
       wave.inFlight->execute(wave, op);
     else
@@ -186,8 +189,7 @@ public:
                          isInterrupted ? "interrupted" : "stopped by the time limit", " after ",
                          std::chrono::duration_cast<std::chrono::milliseconds>(time).count(),
                          " ms: wave ", wave.number, " of workgroup (", id[0], ", ", id[1], ", ",
-                         id[2], ") is at '", toText(op.instruction), "' at ", op.address,
-                         " of the code object"));
+                         id[2], ") is at ", placeOf(op)));
   }
 
 private:
@@ -202,7 +204,7 @@ private:
 
 /// Runs the waves of a workgroup to their end, one turn each.
 static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_t maxBranches,
-                       const Stopper &stopper) {
+                       const Stopper &stopper, GroupWatch *watch) {
   uint64_t branches = 0;
   for (;;) {
     bool isAnyRunning = false, hasProgress = false;
@@ -220,6 +222,10 @@ static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_
           return std::move(other.failure);
       if (wave.state == WaveState::running)
         TILEWRIGHT_TRY(stopper.check(wave, program));
+      if (watch && watch->launch.grid.failed) {
+        std::lock_guard lock(watch->launch.grid.mutex);
+        return std::move(watch->launch.grid.failure);
+      }
       hasProgress |= wave.state != WaveState::running;
       isAnyRunning |= wave.state == WaveState::running;
     }
@@ -232,6 +238,8 @@ static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_
       continue;
     // Waves that ended count as arrived.
     bool isAnyWaiting = false;
+    if (watch)
+      watch->leaveBarrier(waves);
     for (Wave &wave : waves)
       if (wave.state == WaveState::atBarrier) {
         wave.state = WaveState::running;
@@ -265,16 +273,22 @@ static Status checkSizes(const LoadedObject &object, const Kernel &kernel,
 }
 
 static Status runWorkgroup(Workgroup &group, const StartState &start, const LaunchConfig &config,
-                           const Stopper &stopper) {
+                           const Stopper &stopper, LaunchWatch *launch) {
   const uint32_t threads = config.block[0] * config.block[1] * config.block[2];
   std::vector<Wave> waves((threads + laneCount - 1) / laneCount);
   std::deque<InFlight> inFlight;
+  std::optional<GroupWatch> watch;
+  std::deque<WaveWatch> watches;
+  if (launch)
+    watch.emplace(*launch, group, waves.size());
   for (unsigned number = 0; number < waves.size(); ++number) {
     Wave &wave = waves[number];
     wave.number = number;
     wave.group = &group;
     wave.pc = group.dispatch->program->entry();
-    if (config.completion != Completion::eager) {
+    if (watch)
+      wave.watch = &watches.emplace_back(*watch, number);
+    if (config.completion != Completion::eager || watch) {
       const uint64_t place = group.id[0] + 31 * (group.id[1] + uint64_t(31) * group.id[2]);
       wave.inFlight = &inFlight.emplace_back(config.completion, config.seed + 64 * place + number);
     }
@@ -282,13 +296,14 @@ static Status runWorkgroup(Workgroup &group, const StartState &start, const Laun
     TILEWRIGHT_TRY(setScalars(wave, start));
     setLanes(wave, config.block);
   }
-  return runWaves(waves, *group.dispatch->program, config.maxBranches, stopper);
+  return runWaves(waves, *group.dispatch->program, config.maxBranches, stopper,
+                  watch ? &*watch : nullptr);
 }
 
 /// Runs all workgroups. Threads take them in order, so that one may wait for an earlier one.
 /// Returns the failure of the first one that failed.
-static Status runGrid(const Dispatch &dispatch, const StartState &start,
-                      const LaunchConfig &config) {
+static Status runGrid(const Dispatch &dispatch, const StartState &start, const LaunchConfig &config,
+                      LaunchWatch *watch) {
   const auto &grid = config.grid;
   const uint64_t count = uint64_t(grid[0]) * grid[1] * grid[2];
   Stopper stopper(start.kernel.name, config);
@@ -300,7 +315,7 @@ static Status runGrid(const Dispatch &dispatch, const StartState &start,
                                 static_cast<uint32_t>(i / grid[0] % grid[1]),
                                 static_cast<uint32_t>(i / grid[0] / grid[1])},
                          .lds = std::vector<std::byte>(start.packet.ldsBytes)};
-      if (Status status = runWorkgroup(group, start, config, stopper); !status.isOk())
+      if (Status status = runWorkgroup(group, start, config, stopper, watch); !status.isOk())
         stopper.fail(std::move(status));
     }
   };
@@ -356,7 +371,10 @@ Status launch(LoadedObject &object, std::string_view name, const LaunchConfig &c
                              .flushes16And64 = (descriptor.rsrc1 >> 18 & 3) != keepsDenormals,
                              .scratchBytesPerLane = packet.scratchBytes};
   const StartState start = {.kernel = kernel, .packet = packet};
-  return runGrid(dispatch, start, config);
+  std::optional<LaunchWatch> watch;
+  if (config.observer)
+    watch.emplace(config, object.listing(name), packet.ldsBytes);
+  return runGrid(dispatch, start, config, watch ? &*watch : nullptr);
 }
 
 } // namespace tilewright::vgpu::amdgcn

@@ -5,6 +5,8 @@
 #include "tilewright/support/ThreadPool.h"
 #include "tilewright/vgpu/amdgcn/execute/InFlight.h"
 #include "tilewright/vgpu/amdgcn/execute/Program.h"
+#include "tilewright/vgpu/machine/HostOrder.h"
+#include "tilewright/vgpu/machine/Observer.h"
 
 #include <atomic>
 #include <chrono>
@@ -33,10 +35,16 @@ struct LaunchConfig {
   const std::atomic<bool> *stop = nullptr;
   /// Runs workgroups on the threads of the pool; null: one after the other on this thread.
   ThreadPool *pool = nullptr;
+  /// Sees accesses and waits, such as a check::Checker; must outlive the launch. Null: none.
+  machine::Observer *observer = nullptr;
+  /// For observers that compare launches; null: launches happen one after the other.
+  std::shared_ptr<const machine::HostOrder> order = nullptr;
+  int device = -1; // the number of the device, for observers; -1: unknown
 };
 
 /// Runs a kernel to its end. `arguments` are the bytes of its explicit arguments, laid out as the
-/// metadata says; hidden arguments are added here.
+/// metadata says; hidden arguments are added here. An observer hears of missing waits and goes on;
+/// without one they end the launch.
 ///
 ///  - vgpuSymbol, vgpuUnimplemented, vgpuBinary: see LoadedObject::program.
 ///  - vgpuLaunch: sizes that the kernel or the chip cannot have.

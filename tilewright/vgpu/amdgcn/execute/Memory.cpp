@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/Arithmetic.h"
+#include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
 #include <atomic>
 #include <cstring>
@@ -179,8 +180,10 @@ static void failAccess(Wave &wave, const Op &op, unsigned lane, std::string_view
 }
 
 std::byte *locateGlobal(Wave &wave, const Op &op, unsigned lane, uint64_t address, unsigned bytes) {
-  if (wave.dispatch().mayAccess(address, bytes))
-    return reinterpret_cast<std::byte *>(address);
+  if (wave.dispatch().mayAccess(address, bytes)) {
+    auto *memory = reinterpret_cast<std::byte *>(address);
+    return wave.watch ? wave.watch->access(op, lane, address, bytes, memory) : memory;
+  }
   failAccess(wave, op, lane,
              concat(bytes, " bytes at address ", address, ", which is in no allocation"));
   return nullptr;
@@ -188,8 +191,12 @@ std::byte *locateGlobal(Wave &wave, const Op &op, unsigned lane, uint64_t addres
 
 std::byte *locateLds(Wave &wave, const Op &op, unsigned lane, uint64_t offset, unsigned bytes) {
   std::vector<std::byte> &lds = wave.group->lds;
-  if (offset <= lds.size() && lds.size() - offset >= bytes)
-    return lds.data() + offset;
+  if (offset <= lds.size() && lds.size() - offset >= bytes) {
+    std::byte *memory = lds.data() + offset;
+    const auto shared = machine::sharedAddress(0, static_cast<uint32_t>(offset));
+    return wave.watch ? wave.watch->access(op, lane, machine::sharedWindow | shared, bytes, memory)
+                      : memory;
+  }
   failAccess(wave, op, lane,
              concat(bytes, " bytes of LDS at ", offset, ", but the workgroup has ", lds.size()));
   return nullptr;

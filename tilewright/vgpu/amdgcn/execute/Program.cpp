@@ -2,6 +2,7 @@
 
 #include "tilewright/support/BytesAt.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/amdgcn/watch/Listing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -121,6 +122,9 @@ Status LoadedObject::relocate() {
   return Status();
 }
 
+LoadedObject::LoadedObject() = default;
+LoadedObject::~LoadedObject() = default;
+
 Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::byte> bytes,
                                                          std::optional<Chip> chip) {
   constexpr uint64_t maxBytes = uint64_t(1) << 32;
@@ -150,15 +154,24 @@ Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::by
 
 Result<const Program *> LoadedObject::program(std::string_view name) {
   std::lock_guard lock(mutex);
-  for (const auto &[kernel, program] : programs)
-    if (kernel == name)
-      return program.get();
+  for (const LoadedKernel &one : loaded)
+    if (one.name == name)
+      return one.program.get();
   const Kernel *kernel = code.find(name);
   if (!kernel)
     return Status(Error::vgpuSymbol, concat("the code object has no kernel '", name, "'"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Program> made, Program::make(*this, *kernel));
-  programs.emplace_back(kernel->name, std::move(made));
-  return programs.back().second.get();
+  loaded.push_back({kernel->name, std::move(made), nullptr});
+  return loaded.back().program.get();
+}
+
+const Listing &LoadedObject::listing(std::string_view name) {
+  std::lock_guard lock(mutex);
+  LoadedKernel &one = *std::find_if(loaded.begin(), loaded.end(),
+                                    [&](const LoadedKernel &any) { return any.name == name; });
+  if (!one.listing)
+    one.listing = std::make_unique<Listing>(*one.program, one.name, code);
+  return *one.listing;
 }
 
 } // namespace tilewright::vgpu::amdgcn

@@ -10,6 +10,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
+class Listing;
 class LoadedObject;
 
 /// The instructions that a kernel can reach: those after its entry, and all functions of the object
@@ -22,6 +23,10 @@ public:
 
   const Op &operator[](uint32_t number) const { return ops[number]; }
   uint32_t entry() const { return first; }
+  /// For tests that change a kernel; its listing must not exist yet.
+  std::span<Op> edit() { return ops; }
+  uint32_t size() const { return static_cast<uint32_t>(ops.size()); }
+  uint32_t numberOf(const Op &op) const { return static_cast<uint32_t>(&op - ops.data()); }
   /// The operation at an address in memory; nullopt if the kernel cannot reach one there.
   std::optional<uint32_t> find(uint64_t address) const;
   uint64_t loadAddress() const { return base; }
@@ -39,6 +44,8 @@ private:
 ///   TILEWRIGHT_ASSIGN(const Program *program, object->program("add"));
 class LoadedObject {
 public:
+  LoadedObject();
+  ~LoadedObject();
   /// Loads the code object in `file`, which may be a bundle; `file` may be freed afterwards. With a
   /// chip, it must be for that chip.
   ///  - vgpuBinary, vgpuChip: as readCodeObject; or a relocation of an unknown kind.
@@ -49,6 +56,8 @@ public:
   /// Decodes a kernel when it is used first. Thread-safe.
   ///  - vgpuSymbol: there is no such kernel.
   Result<const Program *> program(std::string_view kernel);
+  /// The same for observers; the kernel must have a program. Thread-safe.
+  const Listing &listing(std::string_view kernel);
   uint64_t loadAddress() const { return reinterpret_cast<uint64_t>(memory.get()); }
   MemoryRange range() const { return {loadAddress(), loadAddress() + memoryBytes}; }
 
@@ -61,7 +70,12 @@ private:
   std::unique_ptr<std::byte[]> memory;
   uint64_t memoryBytes = 0;
   std::mutex mutex;
-  std::vector<std::pair<std::string_view, std::unique_ptr<Program>>> programs; // guarded by mutex
+  struct LoadedKernel {
+    std::string_view name;
+    std::unique_ptr<Program> program;
+    std::unique_ptr<Listing> listing; // made by the first observed launch
+  };
+  std::vector<LoadedKernel> loaded; // guarded by mutex
 };
 
 } // namespace tilewright::vgpu::amdgcn

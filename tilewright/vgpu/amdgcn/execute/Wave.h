@@ -15,6 +15,7 @@
 namespace tilewright::vgpu::amdgcn {
 
 class InFlight;
+class WaveWatch;
 class Program;
 
 inline constexpr unsigned laneCount = 64;
@@ -69,6 +70,7 @@ struct Wave {
   unsigned number = 0;   // in the workgroup
   Workgroup *group = nullptr;
   InFlight *inFlight = nullptr;   // null: memory operations are performed when they are issued
+  WaveWatch *watch = nullptr;     // null: the launch has no observer; else inFlight is set
   std::vector<std::byte> scratch; // one lane after the other
   Status failure;                 // if state is failed
 

@@ -1,0 +1,45 @@
+// Software wait states: how many instructions must be between two that use the same registers,
+// where the hardware does not wait by itself.
+#ifndef TILEWRIGHT_VGPU_AMDGCN_WATCH_WAITSTATES_H
+#define TILEWRIGHT_VGPU_AMDGCN_WATCH_WAITSTATES_H
+
+#include "tilewright/vgpu/amdgcn/execute/Op.h"
+
+#include <deque>
+
+namespace tilewright::vgpu::amdgcn {
+
+class WaveWatch;
+
+/// The classes of an instruction in the table of wait states, and the registers that it uses.
+struct HazardTraits {
+  uint32_t classes = 0;
+  uint8_t passes = 0;      // of a matrix instruction
+  uint16_t waitStates = 1; // that it provides to those around it
+  bool writesExec = false;
+  bool writesM0 = false;
+  Slot result, scalarResult, c, data, laneSelect;
+  std::array<Slot, 6> sources;
+
+  static HazardTraits of(const Op &op);
+};
+
+/// The wait states of one wave.
+class WaitStates {
+public:
+  /// Reports if the instruction comes too soon after an earlier one.
+  void issue(WaveWatch &watch, const Op &op, const HazardTraits &traits);
+
+private:
+  struct Past {
+    const Op *op;
+    const HazardTraits *traits;
+    uint64_t time;
+  };
+  std::deque<Past> past; // those to which the table may apply
+  uint64_t time = 0;     // in wait states
+};
+
+} // namespace tilewright::vgpu::amdgcn
+
+#endif // TILEWRIGHT_VGPU_AMDGCN_WATCH_WAITSTATES_H
