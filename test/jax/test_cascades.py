@@ -11,6 +11,7 @@ import subprocess
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -51,35 +52,53 @@ def run(*arguments):
     return done.stdout + done.stderr
 
 
-class Case:
-    """A spelling of attention: its program, inputs, stages of compilation and exact result."""
+def with_gradients(function):
+    def differentiated(q, k, v, cotangent):
+        result, backward = jax.vjp(function, q, k, v)
+        return result, *backward(cotangent)
 
-    def __init__(self, name, folder):
-        self.name, self.folder = name, folder
+    return differentiated
+
+
+class Case:
+    """A spelling of attention: its program, inputs, stages of compilation and exact results."""
+
+    def __init__(self, name, folder, has_gradients=False, dtype=np.float32):
+        self.name, self.folder, self.dtype = name, folder, dtype
         function, self.queries, heads = SPELLINGS[name]
         random = np.random.default_rng(0)
         shapes = [(BATCH, self.queries, HEADS, WIDTH), (BATCH, KEYS, heads, WIDTH), (BATCH, KEYS, heads, WIDTH)]
-        inputs = [random.standard_normal(shape).astype(np.float32) * 2 for shape in shapes]
+        if has_gradients:
+            function = with_gradients(function)
+            shapes.append(shapes[0])
+        inputs = [(random.standard_normal(shape).astype(np.float32) * 2).astype(dtype) for shape in shapes]
+        self.inputs = len(inputs)
         exported = jax.export.export(jax.jit(function), platforms=["cpu"])(*inputs)
         self.program = folder / "program.mlirbc"
         self.program.write_bytes(exported.mlir_module_serialized)
         run(TOOLS / "tilewright", "compile", self.program, f"--compile.dump-dir={folder}/dump")
         with jax.enable_x64(True):
-            self.exact = np.asarray(function(*[jnp.asarray(array, jnp.float64) for array in inputs]))
+            exact = function(*[jnp.asarray(array.astype(np.float64)) for array in inputs])
+            self.exact = [np.asarray(one) for one in jax.tree.leaves(exact)]
         for index, array in enumerate(inputs):
             np.save(folder / f"{index}.npy", array)
-        self.separate_error = self.error(self.stage("communicate"), "evaluator")
+        self.separate_errors = self.errors(self.stage("communicate"), "evaluator")
 
     def stage(self, name):
         (found,) = (self.folder / "dump").glob(f"*-{name}.mlir")
         return found
 
-    def error(self, program, on):
-        run(TOOLS / "tilewright", "run", program, f"--on={on}", f"--output={self.folder}/{program.stem}-{on}-",
-            *[f"--input={self.folder}/{index}.npy" for index in range(3)])  # fmt: skip
-        result = np.load(f"{self.folder}/{program.stem}-{on}-0.npy")
-        np.testing.assert_array_equal(np.isnan(result), np.isnan(self.exact))
-        return np.nanmax(np.abs(result - self.exact))
+    def errors(self, program, on, *options):
+        """The largest error of each result."""
+        run(TOOLS / "tilewright", "run", program, f"--on={on}", f"--output={self.folder}/{program.stem}-{on}-", *options,
+            *[f"--input={self.folder}/{index}.npy" for index in range(self.inputs)])  # fmt: skip
+        errors = []
+        for index, exact in enumerate(self.exact):
+            result = np.load(f"{self.folder}/{program.stem}-{on}-{index}.npy")
+            result = result.view(self.dtype).astype(np.float64)
+            np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
+            errors.append(np.nanmax(np.abs(result - exact)))
+        return np.array(errors)
 
     def assert_no_scores(self, text):
         """No tensor has an element for each query and key."""
@@ -102,9 +121,9 @@ def test_attention_needs_one_pass(case):
     assert "cannot share" not in remarks, remarks
     case.assert_no_scores(blocks.read_text())
 
-    errors = [case.separate_error, case.error(blocks, "evaluator")]
-    print(f"{case.name}: error {errors[0]:.2e}, in blocks {errors[1]:.2e}")
-    assert errors[1] <= 2 * errors[0]
+    errors = case.errors(blocks, "evaluator")
+    print(f"{case.name}: error {case.separate_errors}, in blocks {errors}")
+    assert np.all(errors <= 2 * case.separate_errors)
 
 
 def test_attention_is_one_kernel(case):
@@ -113,6 +132,31 @@ def test_attention_is_one_kernel(case):
     assert "stablehlo.dot_general" not in fused, fused
     case.assert_no_scores(fused)
 
-    errors = [case.separate_error, case.error(case.program, "cpu")]
-    print(f"{case.name}: error {errors[0]:.2e}, as one kernel {errors[1]:.2e}")
-    assert errors[1] <= 2 * errors[0]
+    errors = case.errors(case.program, "cpu")
+    print(f"{case.name}: error {case.separate_errors}, as one kernel {errors}")
+    assert np.all(errors <= 2 * case.separate_errors)
+
+
+@pytest.mark.parametrize("name, dtype", [(name, np.float32) for name in SPELLINGS]
+                         + [(name, ml_dtypes.bfloat16) for name in ("causal", "grouped", "einsum")])  # fmt: skip
+def test_gradients_are_one_more_kernel(name, dtype, tmp_path):
+    """The backward pass computes weights again, so it has no tensor with an element for each query and key either."""
+    case = Case(name, tmp_path, has_gradients=True, dtype=dtype)
+    fused = case.stage("fuse").read_text()
+    assert fused.count("exec.attention(") == 1, fused
+    assert fused.count("exec.attention_backward(") == 1, fused
+    assert "stablehlo.dot_general" not in fused, fused
+    case.assert_no_scores(fused)
+    kernels = re.findall(r"exec\.(?:fusion|\w+\()", fused)
+    # Lengths mask the result and the cotangent, which are three kernels more.
+    assert len(kernels) <= (5 if name == "lengths" else 2), kernels
+
+    errors = case.errors(case.program, "cpu")
+    print(f"{case.name}: error {case.separate_errors}, in two kernels {errors}")
+    # The sum of a row of gradients is computed from the result, which is rounded to bf16.
+    rounding = 0 if dtype == np.float32 else 2**-8 * np.array([np.nanmax(np.abs(exact)) for exact in case.exact])
+    assert np.all(errors <= 2 * case.separate_errors + rounding)
+
+    results = [(case.folder / f"program-cpu-{index}.npy").read_bytes() for index in range(4)]
+    case.errors(case.program, "cpu", "--runtime.threads=1")
+    assert results == [(case.folder / f"program-cpu-{index}.npy").read_bytes() for index in range(4)]

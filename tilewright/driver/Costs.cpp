@@ -244,16 +244,26 @@ static Arithmetic ofScalars(Region &body) {
   return sum;
 }
 
+namespace {
+/// The sizes of attention or of its gradients.
+struct AttentionSizes {
+  int64_t heads = 1, queries, keys, depth, width;
+  double scores;
+
+  explicit AttentionSizes(ArrayRef<int64_t> sizes)
+      : queries(*(sizes.end() - 4)), keys(*(sizes.end() - 3)), depth(*(sizes.end() - 2)),
+        width(sizes.back()) {
+    for (int64_t size : sizes.drop_back(4))
+      heads *= size;
+    scores = static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys);
+  }
+};
+} // namespace
+
 /// Attention as if no block of it were masked. Adds its products to `cost`.
-static Arithmetic ofAttention(ArrayRef<int64_t> sizes, Region &score, Type element,
+static Arithmetic ofAttention(ArrayRef<int64_t> all, Region &score, Type element,
                               artifact::StepCost &cost) {
-  int64_t heads = 1;
-  for (int64_t size : sizes.drop_back(4))
-    heads *= size;
-  const auto queries = *(sizes.end() - 4), keys = *(sizes.end() - 3), depth = *(sizes.end() - 2),
-             width = sizes.back();
-  const double scores =
-      static_cast<double>(heads) * static_cast<double>(queries) * static_cast<double>(keys);
+  const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(all);
   const Arithmetic ofScore = ofScalars(score);
   // Beside both products: the maximum, a subtraction, an exponential and a sum.
   const double flops = scores * (2 * static_cast<double>(depth + width) + ofScore.flops + 3);
@@ -272,9 +282,31 @@ static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
   setWork(op, sum.flops, sum.transcendentals, cost);
 }
 
+/// Its gradients as if no block were masked, and each block were computed once.
+static void markWork(exec::AttentionBackwardOp op, SymbolTable &symbols) {
+  const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(op.getSizes());
+  const Arithmetic ofElement = ofScalars(
+      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue())
+          .getBody());
+  Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
+  artifact::StepCost cost;
+  addLarger(heads, queries, keys, depth, element, cost);
+  addLarger(heads, queries, keys, width, element, cost);
+  int64_t summed = depth + width; // for each score, in all products
+  for (int64_t gradient : op.getGradients()) {
+    const int64_t columns = gradient == 2 ? width : depth;
+    summed += columns;
+    addLarger(heads, gradient == 0 ? queries : keys, columns, gradient == 0 ? keys : queries,
+              element, cost);
+  }
+  setWork(op, scores * (2 * static_cast<double>(summed) + ofElement.flops),
+          scores * ofElement.transcendentals, cost);
+}
+
 void markWork(ModuleOp module) {
   SymbolTable symbols(module);
   module.walk([&](exec::AttentionOp op) { markWork(op, symbols); });
+  module.walk([&](exec::AttentionBackwardOp op) { markWork(op, symbols); });
   module.walk([&](exec::FusionOp fusion) {
     artifact::StepCost cost;
     Arithmetic sum;

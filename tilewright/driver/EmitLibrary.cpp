@@ -97,6 +97,11 @@ static artifact::LibraryCall toCall(exec::AttentionOp op) {
     call.maskedScore.push_back(static_cast<int64_t>(*bits));
   return call;
 }
+static artifact::LibraryCall toCall(exec::AttentionBackwardOp op) {
+  return artifact::AttentionCall{.sizes = toList(op.getSizes()),
+                                 .dims = toList(op.getDims()),
+                                 .weightType = toElementType(op.getWeightType())};
+}
 static artifact::LibraryCall toCall(exec::ArgMaxOp op) {
   return artifact::ArgMaxCall{.dimension = static_cast<int64_t>(op.getDimension())};
 }

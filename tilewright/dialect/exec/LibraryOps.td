@@ -185,9 +185,24 @@ def Exec_AttentionOp : Exec_LibraryOp<"attention"> {
   }];
   let arguments = (ins Variadic<Exec_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$dims,
                        TypeAttr:$weight_type, OptionalAttr<I64Attr>:$masked_score, Exec_Bodies:$bodies);
-  let results = (outs Exec_Tensor:$result);
+  let results = (outs Exec_Tensor:$result, Variadic<Exec_Tensor>:$row_values);
   let extraClassDeclaration = [{
     size_t getBodyCount() { return getMaskedScore() ? 2 : 1; }
+  }];
+}
+
+def Exec_AttentionBackwardOp : Exec_LibraryOp<"attention_backward"> {
+  let summary = "As exec.softmax_dot_backward; the body is a function on blocks of products.";
+  let description = [{
+    `dims` has the lists of all operands and results, one after the other. The first body computes weights and gradients of a block
+    (emit/AttentionEmitter.h); if it `has_mask`, the second one tells whether they are all 0.
+  }];
+  let arguments = (ins Variadic<Exec_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$dims,
+                       TypeAttr:$weight_type, TypeAttr:$gradient_type, DenseI64ArrayAttr:$gradients,
+                       Exec_Flag<0>:$has_mask, Exec_Bodies:$bodies);
+  let results = (outs Variadic<Exec_Tensor>:$results);
+  let extraClassDeclaration = [{
+    size_t getBodyCount() { return getHasMask() ? 2 : 1; }
   }];
 }
 

@@ -23,6 +23,9 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
     the second product, as in the programs for which this op stands, but its result is; before it they are rounded to `weight_type`.
     With `tf32`, both products may round operands of f32 to tf32, as the default precision allows.
 
+    There may be two more results, `row_values`, of f32 and the dimensions h…, m: the maximum of the scores, and the sum over k of exp(score - maximum).
+    From them, a backward pass computes weights again.
+
     ```mlir
     %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32] dims [[0, 1, 3], [0, 2, 3], [0, 2, 4], [0, 1, 4]] weights f32
          : (tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
@@ -34,11 +37,11 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
   let arguments = (ins Variadic<AnyRankedTensor>:$operands_, DenseI64ArrayAttr:$sizes,
       TypedArrayAttrBase<DenseI64ArrayAttr, "lists of dimensions">:$dims, TypeAttr:$weight_type,
       OptionalAttr<F32Attr>:$masked_score, UnitAttr:$tf32);
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs AnyRankedTensor:$result, Variadic<AnyRankedTensor>:$row_values);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type (`masked` $masked_score^)? (`tf32` $tf32^)? attr-dict
-    `:` functional-type($operands_, $result) $body
+    `:` functional-type($operands_, results) $body
   }];
   let hasVerifier = 1;
 }
@@ -47,6 +50,41 @@ def Exec_YieldScoreOp : Exec_Op<"yield_score", [Pure, Terminator, HasParent<"Sof
   let summary = "Returns the score of an element, and whether it is visible.";
   let arguments = (ins F32:$score, Optional<I1>:$visible);
   let assemblyFormat = "$score (`visible` $visible^)? attr-dict `:` type($score)";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Exec_SoftmaxDotBackwardOp : Exec_Op<"softmax_dot_backward", [Pure, IsolatedFromAbove,
+                                                SingleBlockImplicitTerminator<"YieldGradientOp">]> {
+  let summary = "The gradients of exec.softmax_dot by queries, keys and values.";
+  let description = [{
+    `product[h…, m, k]   = sum over d of queries[h…, m, d] * keys[h…, k, d]`
+    `cotangents[h…, m, k] = sum over n of cotangent[h…, m, n] * values[h…, k, n]`
+    `row_dot[h…, m]      = sum over n of cotangent[h…, m, n] * result[h…, m, n]`
+    `weight, gradient [h…, m, k] = body(product, cotangents, row_dot, m, k, inputs…)`
+
+    `gradients` lists the results: 0 for `sum over k of gradient * keys`, 1 for `sum over m of gradient * queries`, 2 for `sum over m of weight * cotangent`.
+    Results 1 and 2 are also summed over dimensions h that they lack.
+
+    The operands are queries, keys, values, the cotangent and the result of exec.softmax_dot, then inputs, among them its `row_values`. `sizes` and `dims` are as in
+    exec.softmax_dot. The body yields also whether an element is visible: if no element of a block is, all its weights and gradients are 0. Before the products,
+    weights are rounded to `weight_type` and gradients to `gradient_type`.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands_, DenseI64ArrayAttr:$sizes,
+      TypedArrayAttrBase<DenseI64ArrayAttr, "lists of dimensions">:$dims, TypeAttr:$weight_type,
+      TypeAttr:$gradient_type, DenseI64ArrayAttr:$gradients);
+  let results = (outs Variadic<AnyRankedTensor>:$results_);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type `gradients` $gradient_type $gradients attr-dict
+    `:` functional-type($operands_, $results_) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_YieldGradientOp : Exec_Op<"yield_gradient", [Pure, Terminator, HasParent<"SoftmaxDotBackwardOp">]> {
+  let summary = "Returns the weight and the gradient of an element, and whether it is visible.";
+  let arguments = (ins F32:$weight, F32:$gradient, Optional<I1>:$visible);
+  let assemblyFormat = "$weight `,` $gradient (`visible` $visible^)? attr-dict `:` type($weight) `,` type($gradient)";
   let builders = [OpBuilder<(ins), [{ }]>];
 }
 

@@ -52,29 +52,46 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
         blocks.push_back(block);
     });
     for (Block *block : blocks) {
-      auto opts = remark::RemarkOpts::name("attention").category("fuse");
-      std::vector<std::unique_ptr<cascade::Cascade>> cascades = cascade::findCascades(*block);
-      llvm::erase_if(cascades, [](const auto &one) { return !cascade::looksLikeAttention(*one); });
-      // The last one first: a cascade refers to ops before it, some of which a replacement erases.
-      llvm::sort(cascades, [](const auto &a, const auto &b) {
-        return b->reductions.back().op->isBeforeInBlock(a->reductions.back().op);
-      });
-      for (const std::unique_ptr<cascade::Cascade> &found : cascades) {
-        Location loc = found->reductions.back().op->getLoc();
-        std::string why;
-        const bool isJoined = bool(cascade::replaceByAttention(*found, why));
-        hasJoined |= isJoined;
-        if (isJoined)
-          remark::passed(loc, opts)
-              << remark::add("{0}", "two products and the softmax between them become one kernel")
-              << remark::reason("{0}", "no tensor has an element for each query and key");
-        else
-          remark::missed(loc, opts)
-              << remark::add("{0}", "a softmax and its products remain separate kernels")
-              << remark::reason("{0}", why);
-      }
+      // A replacement erases ops to which other cascades refer, so they are found again after it.
+      llvm::SmallPtrSet<Operation *, 4> refused;
+      while (joinOne(*block, refused))
+        hasJoined = true;
     }
     return hasJoined;
+  }
+
+  /// Replaces the last cascade that can be, except those whose last reduction is in `refused`, to
+  /// which it adds. Returns whether it has replaced one.
+  bool joinOne(Block &block, llvm::SmallPtrSet<Operation *, 4> &refused) {
+    auto opts = remark::RemarkOpts::name("attention").category("fuse");
+    std::vector<std::unique_ptr<cascade::Cascade>> cascades = cascade::findCascades(block);
+    llvm::erase_if(cascades, [](const auto &one) { return !cascade::looksLikeAttention(*one); });
+    for (const std::unique_ptr<cascade::Cascade> &found : llvm::reverse(cascades)) {
+      Operation *last = found->reductions.back().op;
+      if (refused.contains(last))
+        continue;
+      Location loc = last->getLoc();
+      std::string why;
+      exec::SoftmaxDotOp op = cascade::replaceByAttention(
+          *found, /*hasBackward=*/!exec::targetOf(getOperation()).isGpu(), why);
+      if (!op) {
+        refused.insert(last);
+        remark::missed(loc, opts) << remark::add(
+                                         "{0}",
+                                         "a softmax and its products remain separate kernels")
+                                  << remark::reason("{0}", why);
+        continue;
+      }
+      remark::passed(loc, opts)
+          << remark::add("{0}", "two products and the softmax between them become one kernel")
+          << remark::reason("{0}", "no tensor has an element for each query and key");
+      if (!op.getRowValues().empty())
+        remark::passed(loc, opts)
+            << remark::add("{0}", "the gradients of attention become one kernel")
+            << remark::reason("{0}", "weights are computed again from a maximum and a sum");
+      return true;
+    }
+    return false;
   }
 
   void computeLargestInBlocks(Block &block) {

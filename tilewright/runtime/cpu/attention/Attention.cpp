@@ -1,17 +1,10 @@
 #include "tilewright/runtime/cpu/attention/Attention.h"
 
-#include "tilewright/runtime/cpu/matmul/Load.h"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace tilewright::runtime::cpu {
-
-static int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-static int64_t bytesOf(ElementType type) {
-  return static_cast<int64_t>(numerics::storageBytes(type));
-}
 
 int64_t AttentionProblem::headCount() const {
   int64_t count = 1;
@@ -39,87 +32,23 @@ bool Attention::supports(ElementType type) {
   return numerics::isReal(type) && numerics::bitWidth(type) <= 32;
 }
 
-/// The kernel of a large product of these types.
-static const PanelKernel *kernelFor(const CpuFeatures &features, ElementType lhs, ElementType rhs) {
-  constexpr int64_t large = 256;
-  Matmul::Choice choice;
-  choice.allowVector = choice.allowDirect = false;
-  return Matmul(MatmulProblem::dense(lhs, rhs, ElementType::f32, large, large, large), features,
-                choice)
-      .panelKernel();
-}
-
 Attention::Attention(AttentionProblem problem, ScoreFunction score, const CpuFeatures &features,
                      AttentionBlocks blocks)
-    : shape(std::move(problem)), score(score),
-      first(kernelFor(features, shape.queryType, shape.keyType)),
-      second(kernelFor(features, shape.weightType, shape.valueType)),
-      queryToPanel(features, shape.queryType, first->lhsPacked),
-      keyToPanel(features, shape.keyType, first->rhsPacked),
-      weightToPanel(features, shape.weightType, second->lhsPacked),
-      valueToPanel(features, shape.valueType, second->rhsPacked),
+    : shape(std::move(problem)), score(score), first(features, shape.queryType, shape.keyType),
+      second(features, shape.weightType, shape.valueType),
       toResult(features, ElementType::f32, shape.resultType) {
   // The tile and the packed weights of 128 x 256 f32 take 256 KiB, and the blocks of keys and
   // values 128 KiB for a depth of 64: together they fit in an L2 of 1 MiB, twice as many queries in
   // one of 2 MiB. The product of a packed block of keys with them takes much longer than packing.
-  const int64_t unit = std::max(first->rows, second->rows);
+  const int64_t unit = std::max(first.kernel().rows, second.kernel().rows);
   const int64_t rows = blocks.queries                    ? blocks.queries
                        : features.level2Bytes >= 2 << 20 ? 256
                                                          : 128;
   blockQueries = std::max(unit, blocks.queries ? roundUp(rows, unit) : rows / unit * unit);
-  const int64_t keyUnit = std::max(first->columns, second->depth);
+  const int64_t keyUnit = std::max(first.kernel().columns, second.kernel().depth);
   blockKeys = roundUp(blocks.keys ? blocks.keys : 256, keyUnit);
   blockKeys = std::min(blockKeys, roundUp(shape.keys, keyUnit));
 }
-
-namespace {
-
-/// Memory of one thread for a block of queries. All parts are aligned to cache lines.
-class BlockMemory {
-public:
-  explicit BlockMemory(std::initializer_list<int64_t> sizes) {
-    for (int64_t size : sizes) {
-      offsets.push_back(total);
-      total += roundUp(size, 64);
-    }
-    start = PanelScratch::ofThread().get(PanelScratch::partial, total);
-  }
-  std::byte *operator[](size_t part) const { return start + offsets[part]; }
-
-private:
-  std::vector<int64_t> offsets;
-  int64_t total = 0;
-  std::byte *start = nullptr;
-};
-
-/// Packs `lines` lines from `line` on, and `count` summed elements from `from` on, into panels.
-void packInto(std::byte *panels, const OperandView &view, const Conversion &conversion,
-              PackPanel pack, int64_t width, int64_t depth, int64_t line, int64_t lines,
-              int64_t from, int64_t count) {
-  const int64_t bytes = bytesOf(conversion.to());
-  const LoadedBlock loaded = loadBlock(view, conversion, line, lines, from, count);
-  for (int64_t done = 0; done < lines; done += width)
-    pack(loaded.data + done * loaded.lineStride * bytes, loaded.lineStride, loaded.summedStride,
-         std::min(width, lines - done), count, panels + done * roundUp(count, depth) * bytes);
-}
-
-/// sums[rows][columns] = or += the product of packed panels.
-void multiply(const PanelKernel &kernel, const std::byte *lhs, const std::byte *rhs, int64_t rows,
-              int64_t columns, int64_t summed, float *sums, int64_t stride, bool add) {
-  const int64_t depth = roundUp(summed, kernel.depth);
-  const int64_t lhsBytes = depth * bytesOf(kernel.lhsPacked);
-  const int64_t rhsBytes = depth * bytesOf(kernel.rhsPacked);
-  if (kernel.enter)
-    kernel.enter();
-  for (int64_t i = 0; i < rows; i += kernel.rows)
-    for (int64_t j = 0; j < columns; j += kernel.columns)
-      kernel.multiply(depth, lhs + i * lhsBytes, rhs + j * rhsBytes, sums + i * stride + j, stride,
-                      std::min(kernel.rows, rows - i), std::min(kernel.columns, columns - j), add);
-  if (kernel.leave)
-    kernel.leave();
-}
-
-} // namespace
 
 /// A block of queries of one head.
 struct Attention::Task {
@@ -127,6 +56,7 @@ struct Attention::Task {
   const AttentionProblem &shape = self.shape;
   OperandView queries, keys, values;
   std::byte *result;
+  float *rowMaximum, *rowSum;
   std::vector<void *> inputs;
 
   Task(const Attention &attention, const AttentionOperands &operands, int64_t head)
@@ -137,7 +67,10 @@ struct Attention::Task {
         // The columns of the second product are its lines, and the keys are summed.
         values{static_cast<const std::byte *>(operands.values), shape.valueType,
                &shape.valueColumns, &shape.valueRows},
-        result(static_cast<std::byte *>(operands.result)), inputs(operands.inputs) {
+        result(static_cast<std::byte *>(operands.result)),
+        rowMaximum(operands.maximum ? operands.maximum + head * shape.queries : nullptr),
+        rowSum(operands.sum ? operands.sum + head * shape.queries : nullptr),
+        inputs(operands.inputs) {
     for (size_t i = shape.heads.size(); i-- > 0;) {
       const HeadDimension &dim = shape.heads[i];
       const int64_t index = head % dim.size;
@@ -153,37 +86,32 @@ struct Attention::Task {
 
   /// Computes queries [query, query + rows).
   void run(int64_t query, int64_t rows) const {
-    const PanelKernel &first = *self.first, &second = *self.second;
-    const int64_t paddedKeys = roundUp(self.blockKeys, second.depth);
-    // Whole panels, because packing writes the zeros of missing lines.
-    const int64_t depth = roundUp(shape.depth, first.depth);
+    const BlockProduct &first = self.first, &second = self.second;
+    const int64_t floatBytes = bytesOf(ElementType::f32);
     const bool isSeparate = shape.weightType != ElementType::f32;
-    const BlockMemory memory(
-        {roundUp(rows, first.rows) * depth * bytesOf(first.lhsPacked),
-         std::max(roundUp(self.blockKeys, first.columns) * depth * bytesOf(first.rhsPacked),
-                  roundUp(shape.width, second.columns) * paddedKeys * bytesOf(second.rhsPacked)),
-         rows * self.blockKeys * bytesOf(ElementType::f32),
-         isSeparate ? rows * self.blockKeys * bytesOf(shape.weightType) : 0,
-         roundUp(rows, second.rows) * paddedKeys * bytesOf(second.lhsPacked),
-         rows * shape.width * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32),
-         rows * bytesOf(ElementType::f32), rows * bytesOf(ElementType::f32)});
-    auto floats = [&](size_t part) { return reinterpret_cast<float *>(memory[part]); };
+    const BlockMemory memory({first.lhsBytes(rows, shape.depth),
+                              std::max(first.rhsBytes(self.blockKeys, shape.depth),
+                                       second.rhsBytes(shape.width, self.blockKeys)),
+                              rows * self.blockKeys * floatBytes,
+                              isSeparate ? rows * self.blockKeys * bytesOf(shape.weightType) : 0,
+                              second.lhsBytes(rows, self.blockKeys),
+                              rows * shape.width * floatBytes, rows * floatBytes, rows * floatBytes,
+                              rows * floatBytes});
     Block block{.query = query,
                 .rows = rows,
                 .packedQueries = memory[0],
                 .packed = memory[1],
-                .tile = floats(2),
+                .tile = memory.floats(2),
                 .weights = isSeparate ? memory[3] : memory[2],
                 .packedWeights = memory[4],
-                .sums = floats(5),
-                .maximum = floats(6),
-                .sum = floats(7),
-                .factor = floats(8)};
+                .sums = memory.floats(5),
+                .maximum = memory.floats(6),
+                .sum = memory.floats(7),
+                .factor = memory.floats(8)};
     std::fill_n(block.maximum, rows, -std::numeric_limits<float>::infinity());
     std::fill_n(block.sum, rows, 0.0f);
     std::fill_n(block.sums, rows * shape.width, 0.0f);
-    packInto(memory[0], queries, self.queryToPanel, first.packLhs, first.rows, first.depth, query,
-             rows, 0, shape.depth);
+    first.packLhs(memory[0], queries, query, rows, 0, shape.depth);
 
     std::vector<int64_t> masked;
     for (int64_t key = 0; key < shape.keys; key += self.blockKeys)
@@ -221,24 +149,21 @@ private:
 
   /// Adds a block of keys to the sums.
   void add(const Block &block, int64_t key) const {
-    const PanelKernel &first = *self.first, &second = *self.second;
+    const BlockProduct &first = self.first, &second = self.second;
     const int64_t count = keysAt(key), stride = self.blockKeys;
-    packInto(block.packed, keys, self.keyToPanel, first.packRhs, first.columns, first.depth, key,
-             count, 0, shape.depth);
-    multiply(first, block.packedQueries, block.packed, block.rows, count, shape.depth, block.tile,
-             stride, false);
+    first.packRhs(block.packed, keys, key, count, 0, shape.depth);
+    first.multiply(block.packedQueries, block.packed, block.rows, count, shape.depth, block.tile,
+                   stride, false);
     self.score.update(inputs.data(), block.query, block.query + block.rows, key, key + count,
                       block.tile, stride, block.weights, stride, block.maximum, block.sum,
                       block.factor);
     rescale(block);
     const Placement along{stride, {}}, across{1, {}};
-    packInto(block.packedWeights, {block.weights, shape.weightType, &along, &across},
-             self.weightToPanel, second.packLhs, second.rows, second.depth, 0, block.rows, 0,
-             count);
-    packInto(block.packed, values, self.valueToPanel, second.packRhs, second.columns, second.depth,
-             0, shape.width, key, count);
-    multiply(second, block.packedWeights, block.packed, block.rows, shape.width, count, block.sums,
-             shape.width, true);
+    second.packLhs(block.packedWeights, {block.weights, shape.weightType, &along, &across}, 0,
+                   block.rows, 0, count);
+    second.packRhs(block.packed, values, 0, shape.width, key, count);
+    second.multiply(block.packedWeights, block.packed, block.rows, shape.width, count, block.sums,
+                    shape.width, true);
   }
 
   void rescale(const Block &block) const {
@@ -259,6 +184,10 @@ private:
       for (int64_t column = 0; column < shape.width; ++column)
         sums[column] /= block.sum[row];
     }
+    if (rowMaximum)
+      std::copy_n(block.maximum, block.rows, rowMaximum + block.query);
+    if (rowSum)
+      std::copy_n(block.sum, block.rows, rowSum + block.query);
     storeSums(self.toResult, reinterpret_cast<const std::byte *>(block.sums), shape.width,
               block.query, block.rows, 0, shape.width, result, shape.resultRows,
               shape.resultColumns);
@@ -272,8 +201,9 @@ void Attention::run(const AttentionOperands &operands, ThreadPool &pool) const {
   // block.
   const int64_t heads = shape.headCount(), threads = pool.threadCount();
   const int64_t parts = (threads + heads - 1) / heads;
-  const int64_t rows = std::min(blockQueries, roundUp((shape.queries + parts - 1) / parts,
-                                                      std::max(first->rows, second->rows)));
+  const int64_t rows =
+      std::min(blockQueries, roundUp((shape.queries + parts - 1) / parts,
+                                     std::max(first.kernel().rows, second.kernel().rows)));
   const int64_t blocks = (shape.queries + rows - 1) / rows;
   pool.parallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

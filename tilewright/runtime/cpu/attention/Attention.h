@@ -3,7 +3,7 @@
 #ifndef TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
 #define TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
 
-#include "tilewright/runtime/cpu/matmul/Matmul.h"
+#include "tilewright/runtime/cpu/attention/BlockProduct.h"
 
 #include <optional>
 
@@ -75,6 +75,8 @@ struct AttentionProblem {
 struct AttentionOperands {
   const void *queries = nullptr, *keys = nullptr, *values = nullptr;
   void *result = nullptr;
+  /// The maximum of the scores and the sum of the weights, [head][query]; null if not wanted.
+  float *maximum = nullptr, *sum = nullptr;
   /// The inputs of the score function, at the first element of the first head.
   std::vector<void *> inputs = {};
 };
@@ -102,9 +104,9 @@ private:
 
   AttentionProblem shape;
   ScoreFunction score;
-  const PanelKernel *first, *second; // of the two products
+  BlockProduct first, second;
   int64_t blockQueries = 0, blockKeys = 0;
-  Conversion queryToPanel, keyToPanel, weightToPanel, valueToPanel, toResult;
+  Conversion toResult;
 };
 
 } // namespace tilewright::runtime::cpu

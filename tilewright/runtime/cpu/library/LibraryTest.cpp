@@ -129,4 +129,68 @@ TEST(Library, AttentionRefusesWrongFields) {
               HasSubstr("must be one of the problem"));
 }
 
+TEST(Library, AttentionReturnsTheMaximumAndTheSumOfEachRow) {
+  TestCall call = averages(attention);
+  call.result({ElementType::f32, {2, 2}}).result({ElementType::f32, {2, 2}});
+  ASSERT_TRUE(call.run().isOk());
+  EXPECT_THAT(call.results[1].reals(), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(call.results[2].reals(), ElementsAre(3, 3, 3, 3));
+}
+
+// In place of generated code: all weights and gradients are 1.
+void onesOfBlock(void *const *, int64_t rowBegin, int64_t rowEnd, int64_t columnBegin,
+                 int64_t columnEnd, const float *, const float *, int64_t stride, const float *,
+                 void *weights, void *gradients) {
+  for (int64_t row = 0; row < rowEnd - rowBegin; ++row)
+    for (void *tile : {weights, gradients})
+      std::fill_n(static_cast<float *>(tile) + row * stride, columnEnd - columnBegin, 1.0f);
+}
+
+/// One head, two queries, three keys, depth and width of 1: sums of keys, queries and cotangents.
+TestCall sums(AttentionCall fields) {
+  TestCall call(std::move(fields), {reinterpret_cast<Body>(onesOfBlock)});
+  call.operand(bufferOf(ElementType::f32, {2, 1}, {1, 2}))
+      .operand(bufferOf(ElementType::f32, {3, 1}, {3, 4, 5}))
+      .operand(bufferOf(ElementType::f32, {3, 1}, {6, 7, 8}))
+      .operand(bufferOf(ElementType::f32, {2, 1}, {10, 20}))
+      .operand(bufferOf(ElementType::f32, {2, 1}, {0, 0}))
+      .result({ElementType::f32, {2, 1}})
+      .result({ElementType::f32, {3, 1}})
+      .result({ElementType::f32, {3, 1}});
+  return call;
+}
+
+const AttentionCall gradients{.sizes = {2, 3, 1, 1},
+                              .dims = {0, 2, 1, 2, 1, 3, 0, 3, 0, 3, 0, 2, 1, 2, 1, 3},
+                              .weightType = ElementType::f32};
+
+TEST(Library, AttentionSumsTheGradientsOfGeneratedCode) {
+  TestCall call = sums(gradients);
+  ASSERT_TRUE(call.run().isOk());
+  EXPECT_THAT(call.results[0].reals(), ElementsAre(12, 12));
+  EXPECT_THAT(call.results[1].reals(), ElementsAre(3, 3, 3));
+  EXPECT_THAT(call.results[2].reals(), ElementsAre(30, 30, 30));
+}
+
+TEST(Library, GradientsOfAttentionRefuseWrongFields) {
+  auto refusal = [](auto change) {
+    AttentionCall fields = gradients;
+    change(fields);
+    return sums(fields).run().message();
+  };
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.sizes = {2, 3, 1}; }), HasSubstr("4 sizes"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.weightType.reset(); }),
+              HasSubstr("a weight type"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.maskedScore = {0}; }),
+              HasSubstr("no masked score"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.weightType = ElementType::f64; }),
+              HasSubstr("at most 32 bits, got f64"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[2] = 0; }),
+              HasSubstr("dimension 0 of tensor 1"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[6] = 1; }),
+              HasSubstr("dimension 0 of tensor 3"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims[10] = 7; }), HasSubstr("got 7"));
+  EXPECT_THAT(refusal([](AttentionCall &call) { call.dims.pop_back(); }), HasSubstr("dims"));
+}
+
 } // namespace tilewright::runtime::cpu

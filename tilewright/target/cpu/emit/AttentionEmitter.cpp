@@ -26,7 +26,7 @@ struct Input {
   Lanes ofRow = {}; // the element of the row, if there is only one
 };
 
-/// The common part of both functions: loops over a block, and arguments of the scalar function.
+/// The common part of all functions: loops over a block, and arguments of the scalar function.
 class BlockEmitter {
 public:
   BlockEmitter(LaneBuilder &builder, mlir::func::FuncOp body, Function *function)
@@ -66,8 +66,8 @@ public:
     cpu::eachColumns(b, columns, lanes, step);
   }
 
-  /// The result of the scalar function; `first` are the arguments before the number of the query.
-  Value *call(Value *row, const Columns &at, SmallVector<Lanes> arguments) {
+  /// The results of the scalar function; `arguments` are those before the number of the query.
+  SmallVector<Value *, 2> call(Value *row, const Columns &at, SmallVector<Lanes> arguments) {
     Type *word = ir.getInt32Ty();
     Value *column = ir.CreateAdd(columnBegin, at.done);
     arguments.push_back({b.splat(ir.CreateTrunc(row, word), at.width)});
@@ -85,7 +85,10 @@ public:
     }
     SmallVector<Lanes, 2> results =
         lanes::emitBlock(b, body.getBody().front(), arguments, at.width);
-    return b.splat(results[0], at.width).value;
+    SmallVector<Value *, 2> values;
+    for (const Lanes &result : results)
+      values.push_back(b.splat(result, at.width).value);
+    return values;
   }
 };
 
@@ -164,7 +167,7 @@ private:
     block->eachColumns([&](const Columns &at) {
       Value *index = ir.CreateAdd(ofTile, at.done);
       Lanes product = b.load(single, tile, index, at.width, at.mask);
-      Value *score = block->call(row, at, {product});
+      Value *score = block->call(row, at, {product})[0];
       b.store({score}, single, tile, index, at.mask);
       if (at.mask)
         score = ir.CreateSelect(at.mask, score, b.real(score, -infinity));
@@ -212,7 +215,7 @@ void emitIsMasked(LaneBuilder &b, mlir::func::FuncOp body) {
     Value *any = b.slot(ir.getInt1Ty());
     ir.CreateStore(ir.getFalse(), any);
     block.eachColumns([&](const Columns &at) {
-      Value *isVisible = block.call(row, at, {});
+      Value *isVisible = block.call(row, at, {})[0];
       if (at.mask)
         isVisible = ir.CreateAnd(isVisible, at.mask);
       Value *some = at.width == 1 ? isVisible : ir.CreateOrReduce(isVisible);
@@ -227,11 +230,46 @@ void emitIsMasked(LaneBuilder &b, mlir::func::FuncOp body) {
   ir.CreateRet(ir.getFalse());
 }
 
+/// Emits GradientFunction::Compute.
+void emitGradients(LaneBuilder &b, mlir::func::FuncOp body) {
+  IRBuilder<> &ir = b.ir;
+  Type *pointer = ir.getPtrTy(), *word = ir.getInt64Ty();
+  Function *function = beginFunction(b, body,
+                                     FunctionType::get(ir.getVoidTy(),
+                                                       {pointer, word, word, word, word, pointer,
+                                                        pointer, word, pointer, pointer, pointer},
+                                                       false));
+  auto types = body->getAttrOfType<mlir::ArrayAttr>(gradientAttribute);
+  mlir::Type single = mlir::Float32Type::get(body.getContext());
+  BlockEmitter block(b, body, function);
+  b.loop(block.rows, [&](Value *rowNumber) {
+    Value *row = block.beginRow(rowNumber);
+    Value *ofTile = ir.CreateMul(rowNumber, function->getArg(7));
+    Lanes rowDot = b.load(single, function->getArg(8), rowNumber, 1, nullptr);
+    block.eachColumns([&](const Columns &at) {
+      Value *index = ir.CreateAdd(ofTile, at.done);
+      SmallVector<Lanes> arguments;
+      for (unsigned argument : {5u, 6u})
+        arguments.push_back(b.load(single, function->getArg(argument), index, at.width, at.mask));
+      arguments.push_back(b.splat(rowDot, at.width));
+      // All are read before one is written, because a result may be in the memory of a product.
+      for (auto [number, value] : enumerate(block.call(row, at, arguments))) {
+        mlir::Type type = cast<mlir::TypeAttr>(types[number]).getValue();
+        b.store({b.round(value, type)}, type, function->getArg(9 + unsigned(number)), index,
+                at.mask);
+      }
+    });
+  });
+  ir.CreateRetVoid();
+}
+
 } // namespace
 
 void emitScore(LaneBuilder &builder, mlir::func::FuncOp function) {
   if (function->hasAttr(weightAttribute))
     UpdateEmitter(builder, function).emit();
+  else if (function->hasAttr(gradientAttribute))
+    emitGradients(builder, function);
   else
     emitIsMasked(builder, function);
 }

@@ -18,11 +18,14 @@ using lanes::Lanes;
 inline constexpr llvm::StringLiteral scoreAttribute = "exec.score";
 /// The type of the weights, on a function that computes scores.
 inline constexpr llvm::StringLiteral weightAttribute = "exec.weight_type";
+/// The types of weights and gradients, on a function of the backward pass: (product: f32,
+/// cotangents: f32, row dot: f32, query: i32, key: i32, inputs…) -> (f32, f32).
+inline constexpr llvm::StringLiteral gradientAttribute = "exec.gradient_types";
 
 inline bool isScore(mlir::func::FuncOp function) { return function->hasAttr(scoreAttribute); }
 
-/// Emits the function in the ABI of ScoreFunction::Update or ScoreFunction::IsMasked
-/// (runtime/cpu/attention/Attention.h).
+/// Emits the function in the ABI of ScoreFunction::Update, ScoreFunction::IsMasked
+/// (runtime/cpu/attention/Attention.h) or GradientFunction::Compute (AttentionBackward.h).
 void emitScore(LaneBuilder &builder, mlir::func::FuncOp function);
 
 } // namespace tilewright::cpu

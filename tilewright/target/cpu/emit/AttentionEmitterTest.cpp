@@ -233,4 +233,64 @@ TEST_P(ScoreFunctions, FindMaskedBlocks) {
   EXPECT_GT(masked, 0);
 }
 
+/// Weights and gradients of a block, in the ABI of runtime/cpu/attention/AttentionBackward.h.
+TEST_P(ScoreFunctions, ComputeWeightsAndGradientsOfABlock) {
+  using Compute = void (*)(void *const *, int64_t, int64_t, int64_t, int64_t, const float *,
+                           const float *, int64_t, const float *, void *, void *);
+  for (auto [type, name, bound] :
+       {std::tuple(ElementType::f32, "f32", 1e-6), std::tuple(ElementType::bf16, "bf16", 0x1p-8)}) {
+    const std::string types = "[" + std::string(name) + ", " + name + "]";
+    LoadedKernels kernels = LoadedKernels::compile(R"(
+      func.func private @gradient(%product: f32, %cotangent: f32, %dot: f32, %query: i32, %key: i32, %sum: f32) -> (f32, f32)
+          attributes {exec.score = array<i64: 1, 0>, exec.gradient_types = )" +
+                                                       types + R"(} {
+        %0 = arith.divf %product, %sum : f32
+        %1 = arith.subf %cotangent, %dot : f32
+        %2 = arith.mulf %0, %1 : f32
+        %visible = arith.cmpi sle, %key, %query : i32
+        %none = arith.constant 0.0 : f32
+        %3 = arith.select %visible, %2, %none : f32
+        return %0, %3 : f32, f32
+      })",
+                                                   *chipNamed(GetParam()));
+    const auto compute = reinterpret_cast<Compute>(kernels.symbol("gradient"));
+    std::vector<float> sum = {0, 0, 2, 4, 8}, dots = {0.5f, 1, 2};
+    std::vector<void *> buffers = {sum.data()};
+    for (int64_t columns = 1; columns <= maxColumns; ++columns) {
+      Block products(type), cotangents(type);
+      products.fill(columns, 1);
+      cotangents.fill(columns, 2);
+      const std::vector<float> x = products.tile, y = cotangents.tile;
+      // Results in the memory of the products, if they have the same type.
+      const bool isInPlace = type == ElementType::f32;
+      std::vector<std::byte> weights(x.size() * 2), gradients(x.size() * 2);
+      void *first = isInPlace ? static_cast<void *>(products.tile.data()) : weights.data();
+      void *second = isInPlace ? static_cast<void *>(cotangents.tile.data()) : gradients.data();
+      compute(buffers.data(), rowBegin, rowBegin + rows, columnBegin, columnBegin + columns,
+              products.tile.data(), cotangents.tile.data(), Block::tileStride, dots.data(), first,
+              second);
+      auto numberAt = [&](const void *data, size_t at) {
+        double value = 0;
+        numerics::convert(type,
+                          static_cast<const std::byte *>(data) + at * numerics::storageBytes(type),
+                          ElementType::f64, reinterpret_cast<std::byte *>(&value), 1);
+        return value;
+      };
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) {
+          const auto at = static_cast<size_t>(r * Block::tileStride + c);
+          const double weight = x[at] / sum[static_cast<size_t>(rowBegin + r)];
+          const double gradient =
+              columnBegin + c <= rowBegin + r ? weight * (y[at] - dots[static_cast<size_t>(r)]) : 0;
+          EXPECT_NEAR(numberAt(first, at), weight, bound * std::fabs(weight)) << columns;
+          EXPECT_NEAR(numberAt(second, at), gradient, bound * std::fabs(gradient)) << columns;
+        }
+      if (isInPlace) {
+        EXPECT_TRUE(products.isUntouchedBehind(columns));
+        EXPECT_TRUE(cotangents.isUntouchedBehind(columns));
+      }
+    }
+  }
+}
+
 } // namespace

@@ -123,10 +123,9 @@ const Node *Expressions::reducedNode(OpResult result, const View &dims) {
   return add(std::move(node), std::move(key));
 }
 
-/// The dimensions of a reshape's operand, if the reshape only adds or removes dimensions of size 1.
-static std::optional<SmallVector<int64_t, 4>>
-throughReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, ArrayRef<int64_t> dims) {
-  SmallVector<int64_t, 4> result;
+std::optional<View> throughReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                                   ArrayRef<int64_t> dims) {
+  View result;
   size_t next = 0;
   for (int64_t size : from) {
     if (size == 1) {

@@ -41,6 +41,11 @@ using View = llvm::SmallVector<int64_t, 4>;
 std::optional<View> viewOfReduced(mlir::Operation *reduce, llvm::ArrayRef<int64_t> dims,
                                   const Space &space);
 
+/// The view of a tensor of shape `from`, if a reshape between it and a tensor of shape `to` with
+/// view `dims` only adds or removes dimensions of size 1.
+std::optional<View> throughReshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to,
+                                   llvm::ArrayRef<int64_t> dims);
+
 /// A number at each point of a space. Equal numbers are the same node.
 struct Node {
   enum class Kind : uint8_t {

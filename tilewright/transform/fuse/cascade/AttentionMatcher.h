@@ -1,0 +1,141 @@
+// AttentionMatcher: the parts of attention in a cascade, and the body of the op for it.
+#ifndef TILEWRIGHT_TRANSFORM_FUSE_CASCADE_ATTENTIONMATCHER_H
+#define TILEWRIGHT_TRANSFORM_FUSE_CASCADE_ATTENTIONMATCHER_H
+
+#include "tilewright/dialect/exec/SoftmaxOps.h"
+#include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/transform/fuse/cascade/Cascade.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tilewright::cascade {
+
+/// A tensor, and for each of its dimensions that of the space; depth and width follow those.
+struct Operand {
+  mlir::Value value;
+  View dims;
+
+  bool has(int64_t dim) const { return llvm::is_contained(dims, dim); }
+  bool operator==(const Operand &other) const = default;
+
+  /// Reads through ops that only repeat or reorder elements.
+  void skipMovement();
+  /// The same for a result: replaces it by a later value, computed from it alone by reordering,
+  /// and unless a GPU computes it by conversion between floats and dimensions of size 1.
+  void followMovement(bool isGpu);
+};
+
+/// The dimensions of an operand of a product that are not free.
+struct SideDims {
+  llvm::ArrayRef<int64_t> batching, contracting;
+
+  bool isFree(int64_t dim) const {
+    return !llvm::is_contained(batching, dim) && !llvm::is_contained(contracting, dim);
+  }
+};
+SideDims sideDims(stablehlo::DotGeneralOp dot, bool isLhs);
+
+/// The dimensions of an operand of a product whose result has `ofResult`.
+Operand operandOf(stablehlo::DotGeneralOp dot, bool isLhs, llvm::ArrayRef<int64_t> ofResult,
+                  int64_t contracted);
+
+/// The node whose value is converted between types of floats, if it is a conversion.
+const Node &beforeConversions(const Node &value);
+
+/// Matches a cascade with a softmax between two products. Members are valid after match().
+class AttentionMatcher {
+public:
+  explicit AttentionMatcher(Cascade &cascade)
+      : cascade(cascade), rank(static_cast<int64_t>(cascade.space().shape.size())), depth(rank),
+        width(rank + 1) {}
+
+  bool match() {
+    return findReductions() && isSoftmax() && findScore() && hasTypes() && follow(first) &&
+           placeFirst() && placeSecond() && chooseQueries() && placeInputs(inputs);
+  }
+  /// Creates the op before the second product, with the two results for rows if `hasRowValues`.
+  exec::SoftmaxDotOp create(bool hasRowValues);
+
+  Cascade &cascade;
+  const int64_t rank, depth, width; // dimensions of the space, and two more
+  std::string why;                  // why match() returned false
+
+  unsigned maximum = 0, sum = 0; // numbers of reductions
+  const Node *score = nullptr, *product = nullptr, *subtracted = nullptr;
+  Linear ofScore;
+  llvm::SmallVector<const Node *> inputs; // leaves other than the product and the numbers of rows
+  stablehlo::DotGeneralOp first, second;
+  Operand queries, keys, values, result;
+  std::vector<int64_t> order; // the dimensions of the space in the order of the op's
+  /// The ops that depend on the first product, and other products than the second that read them.
+  llvm::SetVector<mlir::Operation *> readers, otherProducts;
+
+  int64_t queryDim() const { return order[order.size() - 4]; }
+  int64_t keyDim() const { return cascade.space().axes[0]; }
+
+  bool fail(std::string reason) {
+    why = std::move(reason);
+    return false;
+  }
+  const Node &node(unsigned id) const { return *cascade.nodes.node(id); }
+  /// Adds the ops that depend on a product to `readers`, up to other products. Fails if one of them
+  /// is not in the block or has effects: then scores are in memory anyway, or are computed twice.
+  bool follow(mlir::Operation *from);
+  /// Adds the leaves of a node: products that vary along the keys, and tensors other than numbers
+  /// of rows. Fails if an op on the way cannot be part of a body.
+  bool findLeaves(const Node &root, llvm::SmallVectorImpl<const Node *> &tensors,
+                  llvm::SmallVectorImpl<const Node *> &products);
+  /// Whether the body can read these tensors.
+  bool placeInputs(llvm::ArrayRef<const Node *> tensors);
+  bool dependsOn(const Node &node, const Node *leaf) const;
+  /// The constant side of the score, if it is a selection between one and a score; otherwise null.
+  const Node *maskedSide() const;
+  /// Whether an exponent is the score minus a number of the row.
+  bool isExponent(Linear exponent, const Node &base) const;
+  mlir::DenseI64ArrayAttr numbered(mlir::OpBuilder &builder, const View &dims) const;
+  llvm::SmallVector<int64_t> sizes() const;
+
+private:
+  bool findReductions();
+  bool isSoftmax();
+  bool isMaximum(const Node &converted) const;
+  bool isWeight(const Reduction &reduction, bool isDivided);
+  bool findScore();
+  bool hasTypes();
+  bool placeFirst();
+  bool placeSecond();
+  bool chooseQueries();
+  bool mayRoundToTf32();
+
+  const Reduction *last = nullptr;
+  int64_t depthSize = 1, widthSize = 1;
+};
+
+/// Emits nodes into a body, whose arguments are the product, then from `numbers` on the numbers of
+/// query and key, and an element of each input.
+class BodyEmitter {
+public:
+  BodyEmitter(const AttentionMatcher &match, mlir::Block *body, unsigned numbers,
+              llvm::ArrayRef<const Node *> inputs);
+
+  /// The value of a node at one element.
+  mlir::Value emit(const Node &node);
+  /// Whether the element is not that of the masked side.
+  mlir::Value emitVisible();
+
+protected:
+  const AttentionMatcher &match;
+  mlir::Block *body;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+
+private:
+  unsigned numbers;
+  llvm::ArrayRef<const Node *> inputs;
+  llvm::DenseMap<unsigned, mlir::Value> emitted;
+};
+
+} // namespace tilewright::cascade
+
+#endif // TILEWRIGHT_TRANSFORM_FUSE_CASCADE_ATTENTIONMATCHER_H
