@@ -11,6 +11,7 @@ def pytest_addoption(parser):
         "--shard", default="1/1", help="N/M runs tests N, N+M, N+2M …, so that CTest can use several cores"
     )
     parser.addoption("--programs", type=int, default=200, help="how many random programs")
+    parser.addoption("--chip", default="", help="run on this chip of the virtual GPU instead of the CPU")
     parser.addoption("--seed", type=int, default=20, help="from which they are drawn")
 
 

@@ -1,6 +1,8 @@
-"""Random attentions: one kernel on the CPU, compared with the evaluator's separate ops, both against f64.
+"""Random attentions: one kernel on the CPU, compared with the evaluator's separate ops, both against f64. With a chip, one kernel on the
+virtual GPU, compared with separate kernels, because both round f32 to tf32.
 
     pytest test/jax/test_random_attention.py --programs 1000 --seed 7
+    pytest test/jax/test_random_attention.py --chip sm_90a
 
 The kernel takes sums in another order and divides once at the end. Its error may be twice that of the separate ops, plus the rounding of
 the weights and of the result: an ulp of the terms that are summed. A result is NaN exactly where the separate ops give NaN.
@@ -142,7 +144,7 @@ def disagreement(attention, arrays, separate, fused):
     return f"error {error.flat[worst]:.3e}, allowed {allowed.flat[worst]:.3e}"
 
 
-def test_random_attentions(request, tmp_path):
+def test_random_attentions(request, tmp_path, monkeypatch):
     count, seed = request.config.getoption("--programs"), request.config.getoption("--seed")
     attentions = [Attention(f"{seed}/{i}") for i in range(count)]
     cases, inputs = [], []
@@ -152,11 +154,17 @@ def test_random_attentions(request, tmp_path):
         exported = export.export(jax.jit(attention), platforms=["cpu"])(arrays)
         like = np.zeros(exported.out_avals[0].shape, attention.type)
         cases.append(artifacts.Case(f"a{i}", "attention", 1, exported.mlir_module_serialized, jax.tree.leaves(arrays), [like]))
-    separate = evaluator.evaluate(cases, tmp_path)
+    chip, report = request.config.getoption("--chip"), tmp_path / "report.txt"
+    on = [f"--target=vgpu:{chip}"] if chip else ["--on=cpu"]
+    separate = evaluator.evaluate(cases, tmp_path, *(on + ["--fuse.attention=false"] if chip else []))
     for output in tmp_path.glob("*.out*"):
         output.unlink()
     log = []
-    fused = evaluator.evaluate(cases, tmp_path, "--on=cpu", "--compile.remarks=fuse", log=log)
+    monkeypatch.setenv("TILEWRIGHT_VGPU_CHECK", "all")
+    monkeypatch.setenv("TILEWRIGHT_VGPU_ORDER", f"seed:{seed}")
+    monkeypatch.setenv("TILEWRIGHT_VGPU_REPORT", str(report))
+    fused = evaluator.evaluate(cases, tmp_path, *on, "--compile.remarks=fuse", log=log)
+    assert not report.exists() or "no findings" in report.read_text(), report.read_text()
     wrong = []
     for case, attention, arrays in zip(cases, attentions, inputs):
         words = disagreement(attention, arrays, separate[case.name], fused[case.name])

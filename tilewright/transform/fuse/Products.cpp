@@ -34,6 +34,9 @@ bool isProduct(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::DotGeneralOp>().empty() || isConvolution(fusion) ||
          isScaled(fusion);
 }
+bool isAttention(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<exec::SoftmaxDotOp>().empty();
+}
 bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
 }
@@ -261,9 +264,12 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
 /// Why a fusion cannot become an epilogue of a scaled product, whose kernel has only elementwise
 /// ops on tiles of the result, with operands in memory that are of its shape or broadcast to it;
 /// null if it can.
-const char *refuseScaledEpilogue(exec::FusionOp product, exec::FusionOp reader) {
+const char *refusePlainEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   if (reader->getBlock() != product->getBlock())
     return "it is in another block";
+  // Attention computes each value at the result's elements, so values may have any shape, except
+  // those that depend on the result.
+  const bool isFree = isAttention(product);
   const auto shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
   auto isWhole = [&](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape() == shape;
@@ -272,14 +278,22 @@ const char *refuseScaledEpilogue(exec::FusionOp product, exec::FusionOp reader) 
     if (Type element = cast<RankedTensorType>(input.getType()).getElementType();
         element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1))
       return "it reads packed elements";
+  llvm::DenseSet<Value> touched;
+  for (auto [argument, input] : llvm::zip_equal(bodyOf(reader).getArguments(), reader.getInputs()))
+    if (input.getDefiningOp() == product)
+      touched.insert(argument);
   for (Operation &op : bodyOf(reader).without_terminator()) {
     const OpClass opClass = classify(&op);
     auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
-    const bool isSpread = broadcast && isa<BlockArgument>(broadcast.getOperand());
-    if (opClass != OpClass::splat && opClass != OpClass::elementwise && !isSpread)
+    const bool isSpread = broadcast && (isFree ? !touched.contains(broadcast.getOperand())
+                                               : isa<BlockArgument>(broadcast.getOperand()));
+    if (opClass != OpClass::splat && opClass != OpClass::elementwise && !isSpread &&
+        !(isFree && isa<stablehlo::IotaOp>(op)))
       return "it has other than elementwise ops";
-    if (!llvm::all_of(op.getResults(), isWhole))
+    if (!isFree && !llvm::all_of(op.getResults(), isWhole))
       return "it computes values of another shape";
+    if (llvm::any_of(op.getOperands(), [&](Value value) { return touched.contains(value); }))
+      touched.insert(op.result_begin(), op.result_end());
   }
   if (!llvm::all_of(bodyOf(reader).getTerminator()->getOperands(), isWhole))
     return "it has a result of another shape";
@@ -336,7 +350,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
           op == getOperation() || isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(op);
       return descends ? WalkResult::advance() : WalkResult::skip();
     });
-    SmallVector<exec::FusionOp> products, gathers, updates;
+    SmallVector<exec::FusionOp> products, attentions, gathers, updates;
     for (Operation *op : alone) {
       const bool multiplies =
                      isa<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp, exec::ScaledMatmulOp>(
@@ -346,6 +360,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       exec::FusionOp fusion = wrap(op);
       if (multiplies)
         products.push_back(fusion);
+      else if (isAttention(fusion))
+        attentions.push_back(fusion);
       else if (gathered)
         gathers.push_back(fusion);
       else if (isInPlace)
@@ -355,6 +371,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       takeReader(takeIndices(gather), "a gather with an epilogue");
     for (exec::FusionOp product : products)
       takeNeighbours(product);
+    for (exec::FusionOp attention : attentions)
+      takeReader(attention, "attention with an epilogue");
     for (exec::FusionOp update : updates)
       takeProducers(update);
   }
@@ -447,8 +465,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       return;
     const char *refusal =
         llvm::all_of(product->getUsers(), [&](Operation *other) { return other == user; })
-            ? isScaled(product) ? refuseScaledEpilogue(product, reader)
-                                : refuseEpilogue(product, reader)
+            ? isScaled(product) || isAttention(product) ? refusePlainEpilogue(product, reader)
+                                                        : refuseEpilogue(product, reader)
             : "its result has other readers";
     say(reader.getLoc(), product, reader, refusal);
     if (!refusal)

@@ -2,14 +2,18 @@
 #include "tilewright/transform/tile/attention/EmitAttention.h"
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
+#include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/TileBuilder.h"
+#include "tilewright/transform/tile/attention/VisibleKeys.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <map>
 
 using namespace mlir;
 
@@ -21,6 +25,11 @@ exec::SoftmaxDotOp attentionOf(exec::FusionOp fusion) {
 }
 
 namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// Beside a score that is greater by this, a weight is 0 in f32.
+constexpr float decisive = 104;
 
 /// The rows of a matrix instruction, which are those of a warp, and a multiple of its columns and
 /// depth for every type.
@@ -58,20 +67,31 @@ private:
     SmallVector<int64_t> shape;
     SmallVector<AffineExpr> exprs;
   };
-  Part partOf(unsigned tensor, size_t row, size_t column);
+  Part partOf(ArrayRef<int64_t> dims, size_t row, size_t column);
   Value rounded(Value tile, Type from, Type to);
   /// Adds the product of two tiles to `sums`.
   Value multiply(Value left, Type leftType, Value right, Type rightType, Value sums);
   std::array<Value, 3> partsOf(Value tile);
   Value products();
   Value scores(Value products);
-  Value reduce(Value tile, bool isSum);
+  /// Combines the elements along the last dimension.
+  Value reduce(Value tile, float init, llvm::function_ref<Value(OpBuilder &, ValueRange)> combine);
   /// A value for each row, repeated along the columns.
   Value spread(Value rows, int64_t columns) {
     return view(rows, dim(0), {typeOf(rows).getDimSize(0), columns});
   }
   /// Sums of values, maxima and sums of weights, after a block of keys.
   SmallVector<Value> iteration(Value block, ValueRange carried);
+  using Iteration = llvm::function_ref<SmallVector<Value>(Value, ValueRange)>;
+  SmallVector<Value> loop(Value count, ValueRange inits, Iteration iteration);
+  SmallVector<Value> visitKeys(ValueRange inits);
+  SmallVector<Value> visitMasked(const KeyRange &visible, ValueRange inits);
+  Value uniform(unsigned operand);
+  using Dims = std::vector<int64_t>;
+  /// A value of the fusion at the elements of the result's tile. `dims` are the dimensions of the
+  /// op along those of the value, as the op has them for its operands.
+  Value epilogueTile(Value value, const Dims &dims);
+  template <typename Op> Value join(Value a, Value b) { return Op::create(builder, loc, a, b); }
 
   exec::FusionOp fusion;
   exec::SoftmaxDotOp op;
@@ -79,9 +99,17 @@ private:
   ArrayRef<int64_t> sizes;
   const size_t query, key, depth, width; // dimensions of the op; those before are heads
   SmallVector<int64_t> tile;
-  SmallVector<Value> at; // the first index of the current tile along each dimension
-  SmallVector<Value> memory;
-  Value heldQueries; // if a point reads them once
+  SmallVector<Value> at;     // the first index of the current tile along each dimension
+  ValueRange inputs;         // memory of the fusion's inputs
+  SmallVector<Value> memory; // of the op's operands
+  Value heldQueries;         // if a point reads them once
+  struct ByValue {
+    bool operator()(const std::pair<Value, Dims> &a, const std::pair<Value, Dims> &b) const {
+      return std::pair(a.first.getAsOpaquePointer(), a.second) <
+             std::pair(b.first.getAsOpaquePointer(), b.second);
+    }
+  };
+  std::map<std::pair<Value, Dims>, Value, ByValue> epilogue;
 };
 
 /// The tiles of a thread must fit into its registers: for each row of a warp, the sums, scores and
@@ -96,9 +124,9 @@ void AttentionEmitter::chooseTiles() {
   tile[depth] = std::min(roundUp(sizes[depth]), heldBytes / std::max<int64_t>(bytes, 2));
 }
 
-AttentionEmitter::Part AttentionEmitter::partOf(unsigned tensor, size_t row, size_t column) {
+AttentionEmitter::Part AttentionEmitter::partOf(ArrayRef<int64_t> dims, size_t row, size_t column) {
   Part part;
-  for (int64_t number : dimsOf(tensor)) {
+  for (int64_t number : dims) {
     const auto at = static_cast<size_t>(number);
     const bool isOne = number < 0;
     part.offsets.push_back(isOne ? index(0) : this->at[at]);
@@ -110,7 +138,7 @@ AttentionEmitter::Part AttentionEmitter::partOf(unsigned tensor, size_t row, siz
 }
 
 Value AttentionEmitter::operandTile(unsigned operand, size_t row, size_t column) {
-  const Part part = partOf(operand, row, column);
+  const Part part = partOf(dimsOf(operand), row, column);
   const SmallVector<int64_t> shape = {tile[row], tile[column]};
   Value loaded = view(load(memory[operand], part.offsets, part.shape), part.exprs, shape);
   // Outside of memory, a load is zero. An operand that is the same along a dimension has no end
@@ -136,9 +164,10 @@ Value AttentionEmitter::operandTile(unsigned operand, size_t row, size_t column)
 Value AttentionEmitter::rounded(Value tile, Type from, Type to) {
   if (from == to)
     return tile;
-  return map(tile, to, typeOf(tile).getShape(), [&](OpBuilder &inside, ValueRange v) {
-    return elements::emitConversion(inside, loc, from, to, v[0]);
-  });
+  return map(tile, elements::scalarType(to), typeOf(tile).getShape(),
+             [&](OpBuilder &inside, ValueRange v) {
+               return elements::emitConversion(inside, loc, from, to, v[0]);
+             });
 }
 
 /// Three numbers of 8 bits whose sum is an f32. Only the first is not finite if the number is not
@@ -159,8 +188,7 @@ std::array<Value, 3> AttentionEmitter::partsOf(Value tile) {
       Value left = arith::SubFOp::create(inside, loc, v[0], high);
       // Infinite and NaN become NaN, or infinite if only the part is.
       Value size = math::AbsFOp::create(inside, loc, left);
-      Value infinite = arith::ConstantOp::create(
-          inside, loc, inside.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+      Value infinite = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(infinity));
       Value isFinite =
           arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OLT, size, infinite);
       Value zero = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(0));
@@ -197,12 +225,10 @@ Value AttentionEmitter::products() {
   };
   if (heldQueries)
     return add(none, heldQueries);
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(blocks(depth)), index(1), none);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  at[depth] = times(loop.getInductionVar(), tile[depth]);
-  scf::YieldOp::create(builder, loc, add(loop.getRegionIterArg(0), operandTile(0, query, depth)));
-  return loop.getResult(0);
+  return loop(index(blocks(depth)), none, [&](Value piece, ValueRange sums) -> SmallVector<Value> {
+    at[depth] = times(piece, tile[depth]);
+    return {add(sums[0], operandTile(0, query, depth))};
+  })[0];
 }
 
 /// The score of each product, and -inf beyond the last key.
@@ -224,26 +250,23 @@ Value AttentionEmitter::scores(Value products) {
       return score;
     Value end = arith::ConstantIntOp::create(inside, loc, sizes[key], 32);
     Value isKey = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, v[2], end);
-    Value none = arith::ConstantOp::create(
-        inside, loc, inside.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    Value none = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(-infinity));
     return arith::SelectOp::create(inside, loc, isKey, score, none);
   });
 }
 
-/// The sum or the maximum of each row.
-Value AttentionEmitter::reduce(Value tile, bool isSum) {
+Value AttentionEmitter::reduce(Value tile, float init,
+                               llvm::function_ref<Value(OpBuilder &, ValueRange)> combine) {
   const Type single = builder.getF32Type();
-  Value init = arith::ConstantOp::create(
-      builder, loc, builder.getF32FloatAttr(isSum ? 0 : -std::numeric_limits<float>::infinity()));
+  RankedTensorType type = typeOf(tile);
+  Value start = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(init));
   auto op = ReduceOp::create(builder, loc,
-                             TypeRange(RankedTensorType::get(typeOf(tile).getDimSize(0), single)),
-                             tile, init, ArrayRef<int64_t>{1});
+                             TypeRange(RankedTensorType::get(type.getShape().drop_back(), single)),
+                             tile, start, ArrayRef<int64_t>{type.getRank() - 1});
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&op.getCombiner());
-  Value a = block->addArgument(single, loc), b = block->addArgument(single, loc);
-  YieldOp::create(builder, loc,
-                  isSum ? Value(arith::AddFOp::create(builder, loc, a, b))
-                        : Value(arith::MaximumFOp::create(builder, loc, a, b)));
+  block->addArguments({single, single}, {loc, loc});
+  YieldOp::create(builder, loc, combine(builder, block->getArguments()));
   return op.getResult(0);
 }
 
@@ -251,15 +274,17 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   const Type single = builder.getF32Type();
   const SmallVector<int64_t> rows = {tile[query]};
   at[key] = times(block, tile[key]);
+  auto larger = [&](OpBuilder &inside, ValueRange v) -> Value {
+    return arith::MaximumFOp::create(inside, loc, v[0], v[1]);
+  };
+  auto sum = [&](OpBuilder &inside, ValueRange v) -> Value {
+    return arith::AddFOp::create(inside, loc, v[0], v[1]);
+  };
   Value score = scores(products());
-  Value maximum = map({carried[1], reduce(score, /*isSum=*/false)}, single, rows,
-                      [&](OpBuilder &inside, ValueRange v) -> Value {
-                        return arith::MaximumFOp::create(inside, loc, v[0], v[1]);
-                      });
+  Value maximum = map({carried[1], reduce(score, -infinity, larger)}, single, rows, larger);
   // If all scores so far are -inf, the weights are 0 and not NaN: a later block may have others.
   Value shift = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
-    Value least = arith::ConstantOp::create(
-        inside, loc, inside.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    Value least = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(-infinity));
     Value zero = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(0));
     Value isLeast = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], least);
     return arith::SelectOp::create(inside, loc, isLeast, zero, v[0]);
@@ -270,7 +295,7 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   Value weights =
       map({score, spread(shift, tile[key])}, single, {tile[query], tile[key]}, exponential);
   Value factor = map({carried[1], shift}, single, rows, exponential);
-  Value total = map({carried[2], factor, reduce(weights, /*isSum=*/true)}, single, rows,
+  Value total = map({carried[2], factor, reduce(weights, 0, sum)}, single, rows,
                     [&](OpBuilder &inside, ValueRange v) -> Value {
                       Value old = arith::MulFOp::create(inside, loc, v[0], v[1]);
                       return arith::AddFOp::create(inside, loc, old, v[2]);
@@ -283,6 +308,114 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   sums = multiply(rounded(weights, single, weight), weight, operandTile(2, key, width),
                   elementOf(2), sums);
   return {sums, maximum, total};
+}
+
+SmallVector<Value> AttentionEmitter::loop(Value count, ValueRange inits, Iteration iteration) {
+  auto op = scf::ForOp::create(builder, loc, index(0), count, index(1), inits);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(op.getBody());
+  scf::YieldOp::create(builder, loc, iteration(op.getInductionVar(), op.getRegionIterArgs()));
+  return SmallVector<Value>(op.getResults());
+}
+
+/// An input that is the same for all queries and keys of a head, as an index; otherwise null.
+Value AttentionEmitter::uniform(unsigned operand) {
+  if (llvm::any_of(dimsOf(operand), [&](int64_t dim) { return dim >= int64_t(query); }))
+    return {};
+  const Part part = partOf(dimsOf(operand), query, key);
+  Value tile = view(load(memory[operand], part.offsets, part.shape), part.exprs, {});
+  Value scalar = tensor::ExtractOp::create(builder, loc, tile, ValueRange());
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), scalar);
+}
+
+/// Visits all blocks of keys, or those that the mask shows and, if they decide nothing, the others.
+SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
+  std::optional<KeyRange> visible;
+  if (blocks(key) > 1) {
+    Value last = join<arith::AddIOp>(at[query], index(tile[query] - 1));
+    visible =
+        visibleKeys(builder, op, at[query], last, [&](unsigned input) { return uniform(input); });
+  }
+  if (visible)
+    return visitMasked(*visible, inits);
+  return loop(index(blocks(key)), inits,
+              [&](Value block, ValueRange carried) { return iteration(block, carried); });
+}
+
+/// Visits the blocks that the mask shows. Then, unless each row has a score beside which the weight
+/// of a masked one is 0, the others: a row that is masked entirely is the mean of all values.
+SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueRange inits) {
+  auto choose = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, yes, no);
+  };
+  Value zero = index(0), all = index(blocks(key));
+  // The first block, and the one behind the last, among those that exist.
+  auto blockOf = [&](Value bound, int64_t plusKeys) {
+    Value inside = join<arith::MinSIOp>(join<arith::MaxSIOp>(bound, zero), index(sizes[key]));
+    return affine::AffineApplyOp::create(builder, loc, (dim(0) + plusKeys).floorDiv(tile[key]),
+                                         ValueRange(inside));
+  };
+  Value first = blockOf(visible.first, 0), end = blockOf(visible.end, tile[key] - 1);
+  Value shown = join<arith::MaxSIOp>(join<arith::SubIOp>(end, first), zero);
+  return loop(index(2), inits, [&](Value phase, ValueRange state) {
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, phase, zero);
+    Value lowest = reduce(state[1], infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
+      return arith::MinimumFOp::create(inside, loc, v[0], v[1]);
+    });
+    const float masked = op.getMaskedScoreAttr().getValue().convertToFloat();
+    Value enough =
+        arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(masked + decisive));
+    Value isDecided = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OGE,
+        tensor::ExtractOp::create(builder, loc, lowest, ValueRange()), enough);
+    Value count = choose(isFirst, shown, choose(isDecided, zero, join<arith::SubIOp>(all, shown)));
+    Value border = choose(isFirst, zero, first), gap = choose(isFirst, first, shown);
+    return loop(count, state, [&](Value number, ValueRange carried) {
+      Value isBefore =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, border);
+      return iteration(join<arith::AddIOp>(number, choose(isBefore, zero, gap)), carried);
+    });
+  });
+}
+
+Value AttentionEmitter::epilogueTile(Value value, const Dims &dims) {
+  Value &known = epilogue[{value, dims}];
+  if (known)
+    return known;
+  const SmallVector<int64_t> shape = {tile[query], tile[width]};
+  const Type type = typeOf(value).getElementType(), element = elements::scalarType(type);
+  Operation *source = value.getDefiningOp();
+  if (!source) {
+    const Part part = partOf(dims, query, width);
+    Value from = inputs[cast<BlockArgument>(value).getArgNumber()];
+    return known = view(load(from, part.offsets, part.shape), part.exprs, shape);
+  }
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(source))
+    return known = map({}, element, shape, [&](OpBuilder &inside, ValueRange) {
+             return elements::emitConstant(inside, loc, cast<ElementsAttr>(constant.getValue()));
+           });
+  if (auto spread = dyn_cast<stablehlo::BroadcastInDimOp>(source)) {
+    Dims inner;
+    for (auto [size, to] :
+         llvm::zip_equal(typeOf(spread.getOperand()).getShape(), spread.getBroadcastDimensions()))
+      inner.push_back(size == 1 ? -1 : dims[static_cast<size_t>(to)]);
+    return known = epilogueTile(spread.getOperand(), inner);
+  }
+  if (auto iota = dyn_cast<stablehlo::IotaOp>(source)) {
+    const int64_t number = dims[static_cast<size_t>(iota.getIotaDimension())];
+    const bool isRow = number == int64_t(query), isColumn = number == int64_t(width);
+    Value first = number < 0 ? index(0) : at[static_cast<size_t>(number)];
+    Type integer = builder.getI32Type();
+    Value count = IotaOp::create(builder, loc, RankedTensorType::get(shape, integer), first,
+                                 isColumn ? 1 : 0, isRow || isColumn ? 1 : 0);
+    return known = rounded(count, integer, type);
+  }
+  SmallVector<Value> tiles;
+  for (Value operand : source->getOperands())
+    tiles.push_back(epilogueTile(operand, dims));
+  return known = map(tiles, element, shape, [&](OpBuilder &inside, ValueRange operands) {
+           return elements::emitElement(inside, source, operands);
+         });
 }
 
 KernelOp AttentionEmitter::emit(StringRef name) {
@@ -299,39 +432,36 @@ KernelOp AttentionEmitter::emit(StringRef name) {
   kernel->setAttr("warps", builder.getI64IntegerAttr(tile[query] / matrixRows));
   OpBuilder::InsertionGuard guard(builder);
   openKernel(kernel, fusion.getInputs(), fusion.getResults());
+  inputs = kernel.getInputs();
   for (Value operand : op.getOperands())
-    memory.push_back(kernel.getInputs()[cast<BlockArgument>(operand).getArgNumber()]);
+    memory.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
   llvm::fill(at, index(0));
   for (auto [coordinate, i] : llvm::zip_equal(kernel.getCoordinates(), gridDims))
     at[i] = tile[i] == 1 ? coordinate : times(coordinate, tile[i]);
 
   if (blocks(depth) == 1)
     heldQueries = operandTile(0, query, depth);
-  const float least = -std::numeric_limits<float>::infinity();
-  const SmallVector<Value> inits = {splat(0, {tile[query], tile[width]}), splat(least, tile[query]),
-                                    splat(0, tile[query])};
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(blocks(key)), index(1), inits);
-  {
-    OpBuilder::InsertionGuard inLoop(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(builder, loc, iteration(loop.getInductionVar(), loop.getRegionIterArgs()));
-  }
-  const auto result = static_cast<unsigned>(op.getOperands().size());
+  const SmallVector<Value> sums = visitKeys(
+      {splat(0, {tile[query], tile[width]}), splat(-infinity, tile[query]), splat(0, tile[query])});
   const Type element = typeOf(op.getResult()).getElementType();
   Value quotient =
-      map({loop.getResult(0), spread(loop.getResult(2), tile[width])}, element,
-          {tile[query], tile[width]}, [&](OpBuilder &inside, ValueRange v) {
+      map({sums[0], spread(sums[2], tile[width])}, element, {tile[query], tile[width]},
+          [&](OpBuilder &inside, ValueRange v) {
             Value divided = arith::DivFOp::create(inside, loc, v[0], v[1]);
             return elements::emitConversion(inside, loc, inside.getF32Type(), element, divided);
           });
-  const Part part = partOf(result, query, width);
+  const Dims dims(dimsOf(static_cast<unsigned>(op.getOperands().size())));
+  epilogue[{op.getResult(), dims}] = quotient;
+  const Part part = partOf(dims, query, width);
   // The inverse of an operand's view: which index of the result's tile is the row or the column.
   SmallVector<AffineExpr> exprs(2, builder.getAffineConstantExpr(0));
-  for (auto [position, number] : llvm::enumerate(dimsOf(result)))
+  for (auto [position, number] : llvm::enumerate(dims))
     for (auto [i, place] : llvm::enumerate(std::array{query, width}))
       if (number == int64_t(place))
         exprs[i] = dim(static_cast<unsigned>(position));
-  store(view(quotient, exprs, part.shape), kernel.getOutputs()[0], part.offsets);
+  Operation *yield = fusion.getBody().front().getTerminator();
+  for (auto [value, target] : llvm::zip_equal(yield->getOperands(), kernel.getOutputs()))
+    store(view(epilogueTile(value, dims), exprs, part.shape), target, part.offsets);
   return kernel;
 }
 

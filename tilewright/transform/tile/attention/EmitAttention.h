@@ -11,8 +11,9 @@ namespace tilewright::tile {
 /// The attention of a fusion; null if it has none.
 exec::SoftmaxDotOp attentionOf(exec::FusionOp fusion);
 
-/// Emits the kernel of a fusion that is attention: a point computes a block of queries of one head,
-/// in a loop over blocks of keys. The kernel's inputs are the fusion's.
+/// Emits the kernel of a fusion of attention and an epilogue: elementwise ops on the result and on
+/// what is broadcast to its shape. A point computes a block of queries of one head, in a loop over
+/// blocks of keys. The kernel's inputs are the fusion's.
 KernelOp emitAttentionKernel(mlir::OpBuilder &builder, exec::FusionOp fusion, llvm::StringRef name,
                              const Capacities &capacities);
 

@@ -1,0 +1,154 @@
+#include "tilewright/transform/tile/attention/VisibleKeys.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace tilewright::tile {
+
+namespace {
+
+/// One side of a comparison: the number of the key or of the query, a scalar, or nothing, plus a
+/// constant.
+struct Side {
+  enum class Kind { none, key, query, scalar } kind = Kind::none;
+  Value scalar;
+  int64_t constant = 0;
+};
+
+/// Larger constants could wrap around in the body, but not here.
+constexpr int64_t maxConstant = int64_t(1) << 30;
+
+class RangeFinder {
+public:
+  RangeFinder(OpBuilder &builder, exec::SoftmaxDotOp op, Value firstQuery, Value lastQuery,
+              const std::function<Value(unsigned)> &uniform)
+      : builder(builder), loc(op.getLoc()), block(op.getBody().front()),
+        keyCount(op.getSizes()[op.getSizes().size() - 3]), firstQuery(firstQuery),
+        lastQuery(lastQuery), uniform(uniform) {}
+
+  std::optional<KeyRange> find(Value condition);
+
+private:
+  std::optional<Side> sideOf(Value value);
+  std::optional<KeyRange> compare(arith::CmpIOp op);
+  KeyRange all() { return {index(0), index(keyCount)}; }
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  template <typename Op> Value join(Value a, Value b) { return Op::create(builder, loc, a, b); }
+  /// The other side, plus a constant, as its least or greatest value among the queries.
+  Value bound(const Side &side, bool isGreatest, int64_t plus);
+
+  OpBuilder &builder;
+  Location loc;
+  Block &block;
+  const int64_t keyCount;
+  Value firstQuery, lastQuery;
+  const std::function<Value(unsigned)> &uniform;
+};
+
+std::optional<Side> RangeFinder::sideOf(Value value) {
+  APInt number;
+  if (matchPattern(value, m_ConstantInt(&number)) && number.getSignificantBits() <= 31)
+    return Side{Side::Kind::none, {}, number.getSExtValue()};
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    const unsigned at = argument.getArgNumber();
+    if (at == 1 || at == 2)
+      return Side{at == 2 ? Side::Kind::key : Side::Kind::query, {}, 0};
+    if (at < 3 || !value.getType().isInteger(32))
+      return std::nullopt;
+    Value scalar = uniform(at);
+    return scalar ? std::optional(Side{Side::Kind::scalar, scalar, 0}) : std::nullopt;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<arith::AddIOp, arith::SubIOp>(op) || !value.getType().isInteger(32))
+    return std::nullopt;
+  std::optional<Side> left = sideOf(op->getOperand(0)), right = sideOf(op->getOperand(1));
+  if (!left || !right)
+    return std::nullopt;
+  const bool isSum = isa<arith::AddIOp>(op);
+  if (isSum && left->kind == Side::Kind::none)
+    std::swap(left, right);
+  // A scalar may be any number, so that a sum with it may wrap around.
+  if (right->kind != Side::Kind::none || left->kind == Side::Kind::scalar)
+    return std::nullopt;
+  left->constant += isSum ? right->constant : -right->constant;
+  return std::abs(left->constant) < maxConstant ? left : std::nullopt;
+}
+
+Value RangeFinder::bound(const Side &side, bool isGreatest, int64_t plus) {
+  Value constant = index(side.constant + plus);
+  if (side.kind == Side::Kind::none)
+    return constant;
+  Value base = side.kind == Side::Kind::scalar ? side.scalar : isGreatest ? lastQuery : firstQuery;
+  return join<arith::AddIOp>(base, constant);
+}
+
+/// The keys for which a comparison of the key with something else may be true.
+std::optional<KeyRange> RangeFinder::compare(arith::CmpIOp op) {
+  std::optional<Side> left = sideOf(op.getLhs()), right = sideOf(op.getRhs());
+  if (!left || !right)
+    return std::nullopt;
+  arith::CmpIPredicate predicate = op.getPredicate();
+  if (right->kind == Side::Kind::key) {
+    std::swap(left, right);
+    using enum arith::CmpIPredicate;
+    predicate = predicate == slt   ? sgt
+                : predicate == sle ? sge
+                : predicate == sgt ? slt
+                : predicate == sge ? sle
+                                   : predicate;
+  }
+  if (left->kind != Side::Kind::key || right->kind == Side::Kind::key)
+    return std::nullopt;
+  right->constant -= left->constant;
+  KeyRange range = all();
+  switch (predicate) {
+  case arith::CmpIPredicate::slt:
+    range.end = bound(*right, true, 0);
+    return range;
+  case arith::CmpIPredicate::sle:
+    range.end = bound(*right, true, 1);
+    return range;
+  case arith::CmpIPredicate::sgt:
+    range.first = bound(*right, false, 1);
+    return range;
+  case arith::CmpIPredicate::sge:
+    range.first = bound(*right, false, 0);
+    return range;
+  case arith::CmpIPredicate::eq:
+    return KeyRange{bound(*right, false, 0), bound(*right, true, 1)};
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<KeyRange> RangeFinder::find(Value condition) {
+  Operation *op = condition.getDefiningOp();
+  if (auto comparison = dyn_cast_or_null<arith::CmpIOp>(op))
+    return compare(comparison);
+  if (!isa_and_present<arith::AndIOp, arith::OrIOp>(op))
+    return std::nullopt;
+  std::optional<KeyRange> a = find(op->getOperand(0)), b = find(op->getOperand(1));
+  if (isa<arith::AndIOp>(op)) {
+    if (!a || !b)
+      return a ? a : b;
+    return KeyRange{join<arith::MaxSIOp>(a->first, b->first), join<arith::MinSIOp>(a->end, b->end)};
+  }
+  if (!a || !b)
+    return std::nullopt;
+  return KeyRange{join<arith::MinSIOp>(a->first, b->first), join<arith::MaxSIOp>(a->end, b->end)};
+}
+
+} // namespace
+
+std::optional<KeyRange> visibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op, Value firstQuery,
+                                    Value lastQuery,
+                                    const std::function<Value(unsigned)> &uniform) {
+  auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
+  if (!yield.getVisible())
+    return std::nullopt;
+  return RangeFinder(builder, op, firstQuery, lastQuery, uniform).find(yield.getVisible());
+}
+
+} // namespace tilewright::tile
