@@ -56,6 +56,13 @@ static Written write(const Form &form) {
     std::string text;
     if (rule.form == OperandForm::immediate) {
       text = "0x96";
+    } else if (rule.form == OperandForm::vector) {
+      for (unsigned i = 0; i < rule.count; ++i) {
+        const unsigned bits = registerBits(type);
+        written.reads.push_back({type, bits, false, registerName(bits, number++)});
+        text += (i == 0 ? "{" : ", ") + written.reads.back().text;
+      }
+      text += "}";
     } else {
       RegisterOperand reg;
       reg.type = type;
@@ -376,7 +383,7 @@ static void runForm(Session &session, const Form &form, ReferenceFunction refere
       return;
     for (size_t t = 0; t < tuples.size(); ++t) {
       Inputs values;
-      uint64_t *fields[] = {&values.a, &values.b, &values.c, &values.d};
+      uint64_t *fields[] = {&values.a, &values.b, &values.c, &values.d, &values.e};
       for (size_t i = 0; i < inputs; ++i)
         *fields[i] = tuples[t][i];
       values.carry = t & 1;

@@ -12,7 +12,7 @@ namespace tilewright::vgpu::forms {
 /// Inputs of one execution: the bits of each operand that is read, in the order of the text,
 /// without immediates. Predicates are 0 or 1. `carry` is CC.CF.
 struct Inputs {
-  uint64_t a = 0, b = 0, c = 0, d = 0;
+  uint64_t a = 0, b = 0, c = 0, d = 0, e = 0;
   bool carry = false;
 };
 

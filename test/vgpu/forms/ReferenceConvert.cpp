@@ -85,8 +85,67 @@ static Expected packReference(const Form &form, const Inputs &in) {
   return expected;
 }
 
+/// cvt.rs of one value: the part of a unit above the next value towards zero, as a number of
+/// `width` bits, plus the random number of as many bits, may reach a whole unit.
+static uint64_t roundedRandomly(const Instruction &instruction, Modifier to, long double value,
+                                uint32_t random, int width) {
+  const bool isFinite = instruction.has(Modifier::satfinite);
+  if (instruction.has(Modifier::relu) && !std::isnan(value) && !(value > 0))
+    return 0;
+  if (!std::isfinite(value) || value == 0)
+    return roundTo(to, value, Mode::zero, isFinite);
+  const long double magnitude = std::fabs(value);
+  const uint64_t below = roundTo(to, magnitude, Mode::zero);
+  const long double bottom = valueOf(to, below);
+  // The largest value is as far from infinity as from the value before it.
+  const long double above = valueOf(to, below + 1);
+  const long double unit =
+      std::isfinite(above) && above > bottom ? above - bottom : bottom - valueOf(to, below - 1);
+  const long double part = std::floor(std::ldexp((magnitude - bottom) / unit, width));
+  const bool isUp = part + random >= std::ldexp(1.0L, width);
+  const long double result = isUp ? bottom + unit : bottom;
+  return roundTo(to, std::copysign(result, value), isUp ? Mode::away : Mode::zero, isFinite);
+}
+
+static Expected randomReference(const Form &form, const Inputs &in) {
+  const Instruction &instruction = form.instruction;
+  const Modifier to = instruction.type(0), element = elementOf(to);
+  Expected expected;
+  expected.type = to;
+  const bool isPair = to == Modifier::f16x2 || to == Modifier::bf16x2;
+  const unsigned bits = ptx::bitsOf(to) / (isPair ? 2 : 4);
+  auto add = [&](uint64_t value, uint64_t random, int width) {
+    expected.bits =
+        expected.bits << bits | roundedRandomly(instruction, element, valueOf(Modifier::f32, value),
+                                                static_cast<uint32_t>(random), width);
+  };
+  if (isPair) {
+    const int width = to == Modifier::f16x2 ? 13 : 16;
+    const uint64_t mask = (1u << width) - 1;
+    add(in.a, in.c >> 16 & mask, width);
+    add(in.b, in.c & mask, width);
+    return expected;
+  }
+  // Bit i of the second value of each pair, and bit 15 - i of the first one.
+  uint32_t randoms[4] = {};
+  for (unsigned pair = 0; pair < 2; ++pair)
+    for (unsigned i = 0; i < 16; ++i) {
+      const unsigned half = pair == 0 ? 16 : 0;
+      const unsigned at = to == Modifier::e2m1x4 ? half / 2 + i % 8 + i / 8 * 16 : half + i;
+      const auto bit = static_cast<uint32_t>(in.e >> at & 1);
+      randoms[2 * pair + 1] |= bit << i;
+      randoms[2 * pair] |= bit << (15 - i);
+    }
+  const uint64_t values[] = {in.a, in.b, in.c, in.d};
+  for (unsigned i = 0; i < 4; ++i)
+    add(values[i], randoms[i], 16);
+  return expected;
+}
+
 Expected convertReference(const Form &form, const Inputs &in) {
   const Instruction &instruction = form.instruction;
+  if (form.row->handler == Handler::cvtRandom)
+    return randomReference(form, in);
   if (form.row->handler == Handler::cvtPair)
     return pairReference(form, in);
   if (form.row->handler == Handler::cvtPack)

@@ -26,9 +26,11 @@ static ElementType elementOf(Modifier type) {
     return ElementType::f64;
   case Modifier::e4m3:
   case Modifier::e4m3x2:
+  case Modifier::e4m3x4:
     return ElementType::f8E4M3FN;
   case Modifier::e5m2:
   case Modifier::e5m2x2:
+  case Modifier::e5m2x4:
     return ElementType::f8E5M2;
   case Modifier::e2m1:
   case Modifier::e2m1x2:
@@ -120,25 +122,31 @@ static uint64_t shiftRounded(Rounding rounding, bool negative, uint64_t mantissa
   return kept + (roundsUp(rounding, negative, kept & 1, halfway, rest == 0) ? 1 : 0);
 }
 
+/// The bits of (-1)^negative * kept * 2^quantum, or the largest value or an overflow if they are
+/// beyond the format.
+static uint64_t encoded(const FloatFormat &format, bool negative, uint64_t kept, int quantum,
+                        bool isSaturated) {
+  // The implicit leading bit of `kept` adds one to the exponent field; a carry of the rounding adds
+  // another.
+  uint64_t bits =
+      (static_cast<uint64_t>(quantum - format.minQuantum()) << format.mantissaBits) + kept;
+  if (quantum > 2000 || bits > format.maxFinite())
+    bits = isSaturated ? format.maxFinite() : format.overflow();
+  return (bits | (negative ? format.signBit() : 0)) << format.paddingBits;
+}
+
 uint64_t roundToFloat(Modifier type, Rounding rounding, bool satfinite, bool negative,
                       uint64_t mantissa, int exponent) {
   const FloatFormat format = numerics::formatOf(elementOf(type));
-  uint64_t bits = 0;
-  if (mantissa != 0) {
-    const int top = exponent + 63 - std::countl_zero(mantissa);
-    const int quantum = std::max(top - format.mantissaBits, format.minQuantum());
-    const uint64_t kept = shiftRounded(rounding, negative, mantissa, quantum - exponent);
-    // The implicit leading bit of `kept` adds one to the exponent field; a carry of the rounding
-    // adds another.
-    bits = (static_cast<uint64_t>(quantum - format.minQuantum()) << format.mantissaBits) + kept;
-    if (top > 2000 || bits > format.maxFinite()) {
-      const bool stays = satfinite || rounding == Rounding::zero ||
-                         (rounding == Rounding::down && !negative) ||
-                         (rounding == Rounding::up && negative);
-      bits = stays ? format.maxFinite() : format.overflow();
-    }
-  }
-  return (bits | (negative ? format.signBit() : 0)) << format.paddingBits;
+  if (mantissa == 0)
+    return encoded(format, negative, 0, format.minQuantum(), satfinite);
+  const int top = exponent + 63 - std::countl_zero(mantissa);
+  const int quantum = std::max(top - format.mantissaBits, format.minQuantum());
+  const uint64_t kept = shiftRounded(rounding, negative, mantissa, quantum - exponent);
+  const bool stays = satfinite || rounding == Rounding::zero ||
+                     (rounding == Rounding::down && !negative) ||
+                     (rounding == Rounding::up && negative);
+  return encoded(format, negative, kept, quantum, stays);
 }
 
 namespace {
@@ -227,6 +235,55 @@ static uint64_t toScale(const ConversionForm &form, const Parts &parts) {
     ++exponent;
   const int scale = std::max(exponent + bias, 0);
   return static_cast<uint64_t>(scale > largest ? overflow : scale);
+}
+
+/// The bits of `random` for value `index` of two or four. PTX shows them in figures; those of four
+/// values were measured on a B200: two values share 16 bits, which the first one reads backwards.
+static uint32_t randomFor(Modifier to, uint32_t random, size_t index, size_t count) {
+  if (count == 2)
+    return random >> (index == 0 ? 16 : 0) & (to == Modifier::f16x2 ? 0x1fffu : 0xffffu);
+  const unsigned pair = index / 2;
+  uint32_t field = random >> (pair == 0 ? 16 : 0) & 0xffff;
+  if (to == Modifier::e2m1x4) { // a byte of each half
+    const unsigned low = pair == 0 ? 8 : 0;
+    field = (random >> low & 0xff) | (random >> (low + 16) & 0xff) << 8;
+  }
+  return index % 2 == 0 ? __builtin_bitreverse16(static_cast<uint16_t>(field)) : field;
+}
+
+/// Rounds one value. The highest of the discarded bits meet the `randomBits` bits of `random`.
+static uint64_t roundRandomly(const ConversionForm &form, uint32_t value, uint32_t random,
+                              int randomBits) {
+  const Parts parts = takeApart(form, value);
+  if (parts.isNan)
+    return canonicalNan(form.to);
+  if (form.relu && parts.negative)
+    return 0;
+  if (parts.isInfinite || parts.mantissa == 0) // no bits are discarded
+    return convert(form, value);
+  const FloatFormat format = numerics::formatOf(elementOf(form.to));
+  // A mantissa of f32 has 24 bits, so the sum fits in 64.
+  const uint64_t mantissa = parts.mantissa >> 29;
+  const int exponent = parts.exponent + 29;
+  const int top = exponent + 63 - std::countl_zero(mantissa);
+  const int quantum = std::max(top - format.mantissaBits, format.minQuantum());
+  const int discarded = quantum - exponent;
+  uint64_t kept = 0;
+  if (discarded < 64)
+    kept = (mantissa + (uint64_t(random) << (discarded - randomBits))) >> discarded;
+  return encoded(format, parts.negative, kept, quantum, form.satfinite);
+}
+
+uint64_t convertRandomly(const ConversionForm &form, std::span<const uint32_t> values,
+                         uint32_t random) {
+  const auto bits = static_cast<unsigned>(ptx::bitsOf(form.to) / values.size());
+  const int randomBits = form.to == Modifier::f16x2 ? 13 : 16;
+  uint64_t result = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    result =
+        result << bits |
+        roundRandomly(form, values[i], randomFor(form.to, random, i, values.size()), randomBits);
+  return result;
 }
 
 uint64_t convert(const ConversionForm &form, uint64_t bits) {

@@ -7,6 +7,7 @@
 #include "tilewright/vgpu/ptx/Modifier.h"
 
 #include <cstdint>
+#include <span>
 
 namespace tilewright::vgpu::machine {
 
@@ -22,6 +23,11 @@ struct ConversionForm {
 /// Converts one value. The result has the width of its type; signed results are sign-extended to 64
 /// bits.
 uint64_t convert(const ConversionForm &form, uint64_t bits);
+
+/// cvt.rs: two or four values of f32, the first one in the highest bits of the result. A value is
+/// rounded away from zero if its bits of `random`, added to the discarded bits, give a carry.
+uint64_t convertRandomly(const ConversionForm &form, std::span<const uint32_t> values,
+                         uint32_t random);
 
 /// The value (-1)^negative * mantissa * 2^exponent, rounded once to a float type.
 uint64_t roundToFloat(ptx::Modifier type, Rounding rounding, bool satfinite, bool negative,

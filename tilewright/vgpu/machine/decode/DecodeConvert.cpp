@@ -340,4 +340,25 @@ Status Decoder::convertPair() {
   return Status();
 }
 
+Status Decoder::convertRandomly() {
+  ConversionForm form;
+  form.to = instruction->type(0), form.from = instruction->type(1);
+  form.relu = instruction->has(Modifier::relu);
+  form.satfinite = instruction->has(Modifier::satfinite);
+  form.toBytes = static_cast<uint8_t>(registerBytes(form.to));
+  // Four values are in braces, two are not.
+  std::vector<uint32_t> values;
+  for (const Operand &operand : operands.subspan(1, operands.size() - 2))
+    for (const Operand &part : partsOf(operand))
+      values.push_back(read(part, form.from));
+  const uint32_t random = readBytes(operands.back(), 4), d = write(operands[0], form.toBytes);
+  const ConversionForm *held = own<ConversionForm>(form);
+  Op &op = emit(Operation::convertRandom);
+  op.d = d, op.f = random, op.imm = values.size(), op.extra = held;
+  uint32_t *slots[] = {&op.a, &op.b, &op.c, &op.e};
+  for (size_t i = 0; i < values.size(); ++i)
+    *slots[i] = values[i];
+  return Status();
+}
+
 } // namespace tilewright::vgpu::machine

@@ -133,6 +133,7 @@ private:
   Status select();
   Status convert();
   Status convertPair();
+  Status convertRandomly();
   Status load();
   Status store();
   Status atomic();

@@ -91,6 +91,23 @@ static void convertPair(VGPU_ARGS) {
   }
   VGPU_NEXT;
 }
+/// cvt.rs of imm values, in a, b, c and e, with random bits in f.
+static void convertRandom(VGPU_ARGS) {
+  const uint32_t m = active(op, registers, mask);
+  const auto &form = *static_cast<const ConversionForm *>(op->extra);
+  const uint32_t slots[] = {op->a, op->b, op->c, op->e};
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(m >> lane & 1))
+      continue;
+    uint32_t values[4];
+    for (size_t i = 0; i < op->imm; ++i)
+      values[i] = static_cast<uint32_t>(readLane(registers, slots[i], 4, lane));
+    const auto random = static_cast<uint32_t>(readLane(registers, op->f, 4, lane));
+    writeLane(registers, op->d, form.toBytes, lane,
+              convertRandomly(form, {values, op->imm}, random));
+  }
+  VGPU_NEXT;
+}
 /// cvt.pack: clamps a and b to imm bits (bit 8: signed) and puts them into the low bits of d, and
 /// the low bits of c above them.
 static void convertPack(VGPU_ARGS) {
