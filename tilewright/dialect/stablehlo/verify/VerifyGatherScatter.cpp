@@ -47,7 +47,7 @@ static SmallVector<int64_t> combine(ArrayRef<int64_t> batch, ArrayRef<int64_t> w
 
 namespace {
 /// A list that must name dimensions of a tensor called `what`.
-struct Range {
+struct DimensionList {
   StringRef name;
   ArrayRef<int64_t> dims;
   StringRef what;
@@ -55,8 +55,8 @@ struct Range {
 };
 } // namespace
 
-static LogicalResult verifyRanges(Operation *op, ArrayRef<Range> ranges) {
-  for (const Range &range : ranges)
+static LogicalResult verifyRanges(Operation *op, ArrayRef<DimensionList> ranges) {
+  for (const DimensionList &range : ranges)
     if (failed(verifyInRange(op, range.name, range.dims, range.what, range.tensor.getRank())))
       return failure();
   return success();
@@ -93,16 +93,17 @@ LogicalResult GatherChecker::verifyLists() {
   ArrayRef<int64_t> batching = numbers.getOperandBatchingDims();
   ArrayRef<int64_t> indexBatching = numbers.getStartIndicesBatchingDims();
   ArrayRef<int64_t> indexMap = numbers.getStartIndexMap();
-  Range ranges[] = {// gather_c5, dynamic_gather_c5
-                    {"offset_dims", offset, "the result", result},
-                    // gather_c8, dynamic_gather_c7
-                    {"collapsed_slice_dims", collapsed, "the operand", operand},
-                    // gather_c11
-                    {"operand_batching_dims", batching, "the operand", operand},
-                    // gather_c14
-                    {"start_indices_batching_dims", indexBatching, "start_indices", indices},
-                    // gather_c19, dynamic_gather_c10
-                    {"start_index_map", indexMap, "the operand", operand}};
+  DimensionList ranges[] = {
+      // gather_c5, dynamic_gather_c5
+      {"offset_dims", offset, "the result", result},
+      // gather_c8, dynamic_gather_c7
+      {"collapsed_slice_dims", collapsed, "the operand", operand},
+      // gather_c11
+      {"operand_batching_dims", batching, "the operand", operand},
+      // gather_c14
+      {"start_indices_batching_dims", indexBatching, "start_indices", indices},
+      // gather_c19, dynamic_gather_c10
+      {"start_index_map", indexMap, "the operand", operand}};
   if (failed(verifyRanges(op, ranges)))
     return failure();
 
@@ -259,16 +260,17 @@ static LogicalResult verifyScatterLists(ScatterOp op, RankedTensorType input,
   ArrayRef<int64_t> batching = numbers.getInputBatchingDims();
   ArrayRef<int64_t> indexBatching = numbers.getScatterIndicesBatchingDims();
   ArrayRef<int64_t> indexMap = numbers.getScatterDimsToOperandDims();
-  Range ranges[] = {// scatter_c8
-                    {"update_window_dims", window, "the updates", update},
-                    // scatter_c11
-                    {"inserted_window_dims", inserted, "the inputs", input},
-                    // scatter_c13
-                    {"input_batching_dims", batching, "the inputs", input},
-                    // scatter_c15
-                    {"scatter_indices_batching_dims", indexBatching, "scatter_indices", indices},
-                    // scatter_c21
-                    {"scatter_dims_to_operand_dims", indexMap, "the inputs", input}};
+  DimensionList ranges[] = {
+      // scatter_c8
+      {"update_window_dims", window, "the updates", update},
+      // scatter_c11
+      {"inserted_window_dims", inserted, "the inputs", input},
+      // scatter_c13
+      {"input_batching_dims", batching, "the inputs", input},
+      // scatter_c15
+      {"scatter_indices_batching_dims", indexBatching, "scatter_indices", indices},
+      // scatter_c21
+      {"scatter_dims_to_operand_dims", indexMap, "the inputs", input}};
   if (failed(verifyRanges(op, ranges)))
     return failure();
 
