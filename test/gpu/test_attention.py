@@ -174,7 +174,7 @@ def compare(case, chip, order):
 MASKED = {
     "full": (attention, 16),
     "causal": (causal, 10),
-    # The window is a difference of numbers, of which only the causal half is understood.
+    # The other bound of the window is a tensor: a constant for each query. Only the causal mask is understood.
     "windowed": (windowed, 10),
     "lengths": (lambda q, k, v: attention(q, k, v, key_value_seq_lengths=jnp.array([70], jnp.int32)), 8),
 }
