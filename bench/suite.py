@@ -183,6 +183,15 @@ _attention("attention_f32", jnp.float32, 1024)
 _attention("attention_bf16", jnp.bfloat16, 1024)
 _attention("attention_causal_f32", jnp.float32, 1024, causal=True)
 _attention("attn_decode_f32", jnp.float32, 1)
+
+
+def attention_grad(q, k, v):
+    return jax.value_and_grad(lambda q, k, v: jnp.square(attention(q, k, v, causal=True).astype(jnp.float32)).mean(), (0, 1, 2))(q, k, v)
+
+
+for kind, dtype in (("f32", jnp.float32), ("bf16", jnp.bfloat16)):
+    program(f"attention_grad_{kind}", "fusion")(
+        lambda dtype=dtype: (attention_grad, tuple(normal(2, 8, 1024, 64, dtype=dtype) for _ in range(3))))
 for kind, dtype in (("f32", jnp.float32), ("bf16", jnp.bfloat16)):
     fusion(f"mm_gelu_{kind}", lambda x, w, b: jax.nn.gelu(x @ w + b), functools.partial(normal, 1024, 1024, dtype=dtype),
            functools.partial(normal, 1024, 4096, dtype=dtype), functools.partial(normal, 4096, dtype=dtype))
