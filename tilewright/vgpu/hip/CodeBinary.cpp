@@ -4,6 +4,7 @@
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 #include "tilewright/vgpu/driver/Launch.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
+#include "tilewright/vgpu/hip/HipTypes.h"
 
 #include <algorithm>
 
@@ -91,21 +92,22 @@ unsigned residentBlocks(const Function &function, unsigned threads, size_t dynam
 
 CUresult CodeBinary::check(const KernelWork &work) const {
   const Function &function = *work.function;
+  constexpr auto invalid = static_cast<CUresult>(hipErrorInvalidConfiguration);
   auto refuse = [&](CUresult code, auto... parts) {
     return fail(code, concat("kernel ", function.name, ": ", parts...));
   };
   if (work.grid[0] > AmdChip::gridX || work.grid[1] > AmdChip::gridY ||
       work.grid[2] > AmdChip::gridZ)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "grid ", listed(work.grid), " exceeds the limits [",
-                  AmdChip::gridX, ", ", AmdChip::gridY, ", ", AmdChip::gridZ, "]");
+    return refuse(invalid, "grid ", listed(work.grid), " exceeds the limits [", AmdChip::gridX,
+                  ", ", AmdChip::gridY, ", ", AmdChip::gridZ, "]");
   const uint64_t threads = volume(work.block);
   if (std::ranges::max(work.block) > AmdChip::threadsPerBlock || threads > function.maxThreads)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "block ", listed(work.block), " exceeds the ",
-                  function.maxThreads, " work-items that the kernel is compiled for");
+    return refuse(invalid, "block ", listed(work.block), " exceeds the ", function.maxThreads,
+                  " work-items that the kernel is compiled for");
   const uint64_t lds = uint64_t(function.staticShared) + work.dynamicShared;
   if (lds > device.amd->ldsPerUnit)
-    return refuse(CUDA_ERROR_INVALID_VALUE, "a workgroup needs ", lds, " bytes of LDS, but ",
-                  device.amd->name, " has ", device.amd->ldsPerUnit);
+    return refuse(invalid, "a workgroup needs ", lds, " bytes of LDS, but ", device.amd->name,
+                  " has ", device.amd->ldsPerUnit);
   if (work.cluster[0] > 1 || work.cluster[1] > 1 || work.cluster[2] > 1)
     return refuse(CUDA_ERROR_NOT_SUPPORTED, device.amd->name, " has no clusters");
   if (work.cooperative && volume(work.grid) > 1)

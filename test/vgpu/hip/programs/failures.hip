@@ -1,6 +1,7 @@
-// What goes wrong, by the first argument. Prints the name of the error that the program got.
+// Goes wrong as the first argument says. Prints the name of the error that the program got.
 #include "check.h"
 
+#include <csignal>
 #include <cstring>
 
 __global__ void store(int *x, int i) { x[i] = 1; }
@@ -25,6 +26,8 @@ int main(int, char **words) {
     store<<<1, 1>>>(&own, 0);
     error = hipDeviceSynchronize();
   } else if (!std::strcmp(what, "endless")) {
+    std::signal(SIGINT, [](int) {}); // a signal before the kernel begins must not end the program
+    std::fputs("begins\n", stderr);
     wait<<<1, 64>>>(x);
     error = hipDeviceSynchronize();
   } else if (!std::strcmp(what, "memory")) {

@@ -1,20 +1,25 @@
 // The softmax of rows: functions of the mathematical library, reductions across the lanes of a wave.
 #include "check.h"
 
+// expf() is declared in a header of clang that -nogpuinc leaves out.
+extern "C" __device__ float __ocml_exp_f32(float);
+
+__device__ float larger(float a, float b) { return a > b ? a : b; }
+
 __global__ void softmax(const float *in, float *out, int columns) {
   const float *row = in + blockIdx.x * columns;
   float most = -INFINITY;
   for (int i = threadIdx.x; i < columns; i += warpSize)
-    most = fmaxf(most, row[i]);
+    most = larger(most, row[i]);
   for (int distance = warpSize / 2; distance > 0; distance /= 2)
-    most = fmaxf(most, __shfl_xor(most, distance));
+    most = larger(most, __shfl_xor(most, distance));
   float sum = 0;
   for (int i = threadIdx.x; i < columns; i += warpSize)
-    sum += expf(row[i] - most);
+    sum += __ocml_exp_f32(row[i] - most);
   for (int distance = warpSize / 2; distance > 0; distance /= 2)
     sum += __shfl_xor(sum, distance);
   for (int i = threadIdx.x; i < columns; i += warpSize)
-    out[blockIdx.x * columns + i] = expf(row[i] - most) / sum;
+    out[blockIdx.x * columns + i] = __ocml_exp_f32(row[i] - most) / sum;
 }
 
 int main() {
