@@ -183,6 +183,39 @@ module @random attributes {mhlo.num_partitions = 4 : i32} {
 
 // -----
 
+/// Three rows, of which one device holds two and the other one: each sends what the other lacks, two rows at most. A sum would send three.
+
+// CHECK-LABEL: module @odd_slice_of_two
+//   CHECK-NOT:   all_reduce
+//       CHECK:   "stablehlo.collective_permute"{{.*}} dense<{{\[\[}}1, 0], [0, 1]]> {{.*}} -> tensor<2x4xf32>
+//   CHECK-NOT:   collective_permute
+//   CHECK-NOT:   all_
+//       CHECK:   return {{.*}} : tensor<3x4xf32>
+module @odd_slice_of_two attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%x: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %0 = stablehlo.slice %x [1:4, 2:6] : (tensor<6x8xf32>) -> tensor<3x4xf32>
+    return %0 : tensor<3x4xf32>
+  }
+}
+
+// -----
+
+/// If one device holds all three rows, a sum sends no more.
+
+// CHECK-LABEL: module @negative_odd_slice_of_one
+//   CHECK-NOT:   collective_permute
+//       CHECK:   all_reduce
+module @negative_odd_slice_of_one attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%x: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) {
+    %0 = stablehlo.slice %x [2:5, 2:6] : (tensor<12x8xf32>) -> tensor<3x4xf32>
+    return %0 : tensor<3x4xf32>
+  }
+}
+
+// -----
+
 /// Five rows cannot be divided by four: each device gives those that it holds, and zeros for the others.
 
 // CHECK-LABEL: module @odd_slice

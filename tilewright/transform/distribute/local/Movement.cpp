@@ -1,4 +1,5 @@
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/transform/distribute/local/Forms.h"
 #include "tilewright/transform/distribute/local/Halo.h"
@@ -24,11 +25,30 @@ static void replace(Operation *op, Value with) {
   op->erase();
 }
 
+/// The reduction of a slice whose rows two devices hold, if nothing else uses the partial sums.
+/// There it sends less if each device sends the rows that the other one lacks: for a sum, both send
+/// as much as all rows.
+static stablehlo::AllReduceOp sumOfTwo(stablehlo::SliceOp op, const OpPlan &plan,
+                                       ArrayRef<SplitDim> split) {
+  if (split.size() != 1 || split[0].kind != LoopKind::reduced || countOf(split[0].axes) != 2 ||
+      !plan.open.empty() || !op->hasOneUse())
+    return {};
+  const size_t dim = split[0].dim;
+  const int64_t shard = shapeOf(op.getOperand())[dim];
+  const int64_t first = op.getStartIndices()[dim];
+  const int64_t last = first + (shapeOf(op.getResult())[dim] - 1) * op.getStrides()[dim];
+  auto sum = dyn_cast<stablehlo::AllReduceOp>(*op->user_begin());
+  return sum && sum->getNumOperands() == 1 && first / shard != last / shard
+             ? sum
+             : stablehlo::AllReduceOp();
+}
+
 Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &shards) {
   fitAttributes(op);
   const auto split = splitDims(plan, plan.rule.operands[0], {LoopKind::shifted, LoopKind::reduced});
   if (split.empty())
     return Status();
+  auto sum = sumOfTwo(op, plan, split);
   OpBuilder builder(op);
   const Location location = op.getLoc();
   // Slice the other dimensions first, so that what is not needed does not travel. Where a stride
@@ -58,6 +78,8 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     const int64_t span = (size - 1) * step + 1;
     if (at.kind == LoopKind::reduced && size == 1) {
       value = rows.onlyOn(start / shard[dim], value);
+    } else if (sum) {
+      value = rows.window(value, rows.affine(start, 0), span, Value());
     } else if (at.kind == LoopKind::reduced) {
       // Rows of other devices are zeros. A window that lies outside of the shard is moved next to
       // it.
@@ -82,6 +104,8 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     value = stablehlo::SliceOp::create(builder, location, type.clone(shape), value, starts, limits,
                                        steps);
   }
+  if (sum)
+    replace(sum, value);
   replace(op, value);
   return Status();
 }
