@@ -10,6 +10,7 @@
 #include "tilewright/driver/CompileCache.h"
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Emit.h"
+#include "tilewright/driver/MemoryBudget.h"
 #include "tilewright/driver/Pipelines.h"
 #include "tilewright/driver/ScaledKernels.h"
 #include "tilewright/driver/Stages.h"
@@ -115,13 +116,16 @@ static Result<artifact::Executable> generate(const target::Target &target, Modul
   return executable;
 }
 
-static Result<artifact::Executable> compileFor(const target::Target &target, ModuleOp module,
-                                               const CompileRequest &request) {
+/// `shardingLimit`: max bytes that shardings should hold on one device; 0 for no limit.
+static Result<artifact::Executable> compileOnce(const target::Target &target, ModuleOp module,
+                                                const CompileRequest &request,
+                                                int64_t shardingLimit = 0) {
   target.attach(module);
 
   Stages stages(module, request, /*count=*/8);
-  TILEWRIGHT_TRY(
-      stages.run("distribute", [&](OpPassManager &passes) { buildDistribute(passes, request); }));
+  TILEWRIGHT_TRY(stages.run("distribute", [&](OpPassManager &passes) {
+    buildDistribute(passes, request, shardingLimit);
+  }));
   TILEWRIGHT_TRY(stages.run("simplify", [&](OpPassManager &passes) {
     simplify::buildSimplifyPipeline(passes, request.options.simplify);
   }));
@@ -158,7 +162,8 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   TILEWRIGHT_TRY(stages.run("code", [&]() -> Status {
     TILEWRIGHT_ASSIGN(executable, generate(target, module, request));
     addCosts(executable, costs);
-    return {};
+    return request.deviceMemory > 0 ? checkDeviceMemory(executable, request.deviceMemory)
+                                    : Status();
   }));
   executable.communication = std::move(communication);
   executable.replicas = request.replicas;
@@ -166,6 +171,29 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   if (!request.name.empty())
     executable.name = request.name;
   return executable;
+}
+
+/// The cheapest program is kept if it fits into the memory of a device. Otherwise compiles again,
+/// with shardings that hold less by estimate, and with collectives that are neither combined nor
+/// begin early; the estimate may be too low, so then once more with half of the memory.
+static Result<artifact::Executable> compileFor(const target::Target &target, ModuleOp module,
+                                               const CompileRequest &request) {
+  const bool mayRetry = request.deviceMemory > 0 && request.partitions > 1;
+  OwningOpRef<ModuleOp> original = mayRetry ? module.clone() : nullptr;
+  Result<artifact::Executable> compiled = compileOnce(target, module, request);
+  CompileRequest sparing = request;
+  sparing.options.communicate.combineBytes = 0;
+  sparing.options.communicate.overlapMemory = 0;
+  for (int64_t part = 1; mayRetry && part <= 2 && !compiled.isOk(); ++part) {
+    Status status = std::move(compiled).takeStatus();
+    if (status.error() != Error::outOfMemory)
+      return status;
+    OwningOpRef<ModuleOp> copy = original->clone();
+    if (request.report)
+      *request.report = CompileReport();
+    compiled = compileOnce(target, *copy, sparing, request.deviceMemory / part);
+  }
+  return compiled;
 }
 
 static Result<std::unique_ptr<target::Target>> createTarget(const CompileRequest &request) {

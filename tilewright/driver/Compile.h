@@ -42,6 +42,9 @@ struct CompileRequest {
   /// and sizes of axes, outermost first.
   std::vector<std::pair<std::string, int64_t>> mesh;
   Options options;
+  /// Max bytes that the program may hold on one device; 0 for no limit. Shardings that fit are
+  /// preferred to cheaper ones.
+  int64_t deviceMemory = 0;
   /// The cluster whose prices decide the order of steps, as predict::findCluster takes it; if
   /// empty, typical prices of the target.
   std::string cluster;
@@ -68,7 +71,8 @@ void registerCompilerDialects(mlir::DialectRegistry &registry);
 /// Fails with E1xxx if the artifact is not a valid program. Fails with E2xxx or E4xxx if a stage
 /// fails; the message names the stage and the user's file and line. Fails with E6015 to E6018 if
 /// the ranks could deadlock and `compile.verify-comm` is on. Fails with E2106 or E2107 if compiling
-/// takes longer than `compile.max-seconds` or more memory than `compile.max-memory`.
+/// takes longer than `compile.max-seconds` or more memory than `compile.max-memory`, with E5050 if
+/// the program needs more than `deviceMemory`.
 Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &request);
 
 /// Like compile() above, for a module that is already loaded; consumes the module.

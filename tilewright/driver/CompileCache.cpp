@@ -55,11 +55,11 @@ std::optional<CompileCache> CompileCache::open(std::span<const std::byte> progra
   std::string mesh;
   for (const auto &[axis, size] : request.mesh)
     mesh += concat(axis.size(), ":", axis, "=", size, ";");
-  std::string name =
-      hashOf({build, target.identity(), request.options.codeKey(), request.cluster, request.name,
-              concat(request.replicas), concat(request.partitions), mesh,
-              request.perDevice ? "with the program of one device" : "",
-              std::string_view(reinterpret_cast<const char *>(program.data()), program.size())});
+  std::string name = hashOf(
+      {build, target.identity(), request.options.codeKey(), request.cluster, request.name,
+       concat(request.replicas), concat(request.partitions), mesh, concat(request.deviceMemory),
+       request.perDevice ? "with the program of one device" : "",
+       std::string_view(reinterpret_cast<const char *>(program.data()), program.size())});
   return CompileCache(request, std::move(name));
 }
 

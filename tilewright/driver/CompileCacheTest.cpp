@@ -104,6 +104,7 @@ TEST_F(CompileCacheTest, WhatChangesTheCodeHasAnotherEntry) {
   expectOther("replicas", [&] { request.replicas = 2; });
   expectOther("partitions", [&] { request.partitions = 2; });
   expectOther("mesh", [&] { request.mesh = {{"x", 1}}; });
+  expectOther("memory of a device", [&] { request.deviceMemory = 1 << 30; });
   std::string perDevice;
   expectOther("the program of one device", [&] { request.perDevice = &perDevice; });
 }

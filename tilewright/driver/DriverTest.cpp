@@ -289,6 +289,36 @@ TEST_F(Driver, LimitsOfTheOptionsAreSetAndForgotten) {
   EXPECT_EQ(WorkLimit::current(), nullptr);
 }
 
+/// A parameter and a result, and two temporaries between the products: four tensors of 16 KiB. The
+/// result of the second program is in the memory of its parameter.
+TEST_F(Driver, AProgramThatNeedsMoreMemoryThanADeviceHasNamesItsLargestTensors) {
+  constexpr llvm::StringLiteral text = R"(
+    func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = stablehlo.dot_general %0, %x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %2 : tensor<64x64xf32>
+    })";
+  request.deviceMemory = 65536;
+  EXPECT_TRUE(compileText(text).isOk());
+  request.deviceMemory = 65535;
+  Status status = compileText(text).takeStatus();
+  EXPECT_EQ(status.error(), Error::outOfMemory);
+  EXPECT_EQ(status.code(), Code::resourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("needs 65536 bytes on each device"));
+  EXPECT_THAT(status.message(), HasSubstr("the limit is 65535 bytes"));
+  EXPECT_THAT(status.message(), HasSubstr("16384 bytes of parameter 0, 64x64xf32"));
+  EXPECT_THAT(status.message(), HasSubstr("16384 bytes of the temporary of "));
+
+  request.deviceMemory = 16384;
+  EXPECT_TRUE(compileText(R"(
+    func.func @main(%x: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}) -> tensor<64x64xf32> {
+      %0 = stablehlo.negate %x : tensor<64x64xf32>
+      return %0 : tensor<64x64xf32>
+    })")
+                  .isOk());
+}
+
 /// compile.log-passes is a matter of one compilation: the next one prints nothing.
 TEST_F(Driver, DecisionsOfTheNamedPassesAreLogged) {
   constexpr llvm::StringLiteral text = R"(

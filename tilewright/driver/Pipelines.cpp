@@ -17,12 +17,13 @@ using namespace mlir;
 
 namespace tilewright::driver {
 
-void buildDistribute(OpPassManager &passes, const CompileRequest &request) {
+void buildDistribute(OpPassManager &passes, const CompileRequest &request, int64_t memoryLimit) {
   distribute::DistributeOptions options;
   for (const auto &[name, size] : request.mesh)
     options.mesh.push_back({name, size});
   options.replicas = request.replicas;
   options.partitions = request.partitions;
+  options.memoryLimit = memoryLimit;
   const SimplifyOptions &simplify = request.options.simplify;
   distribute::buildDistributePipeline(passes, options, [&](OpPassManager &inner) {
     simplify::addPreparationPasses(inner, simplify);

@@ -14,7 +14,9 @@ namespace tilewright::driver {
 // buildTilePipeline, buildSchedulePipeline.
 
 /// Divides the program among the ranks of the request.
-void buildDistribute(mlir::OpPassManager &passes, const CompileRequest &request);
+/// `memoryLimit`: max bytes that shardings should hold on one device; 0 for no limit.
+void buildDistribute(mlir::OpPassManager &passes, const CompileRequest &request,
+                     int64_t memoryLimit = 0);
 
 /// Groups ops into fusions, with the passes that the target adds; without a target if it is null.
 void buildFuse(mlir::OpPassManager &passes, const target::Target *target,

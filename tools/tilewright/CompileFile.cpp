@@ -43,6 +43,7 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   request.replicas = grid.replicas;
   request.partitions = grid.partitions;
   request.mesh = std::move(mesh);
+  request.deviceMemory = options.runtime.memoryLimit;
   request.cluster = std::move(cluster);
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
   driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });

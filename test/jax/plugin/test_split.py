@@ -316,3 +316,28 @@ print("done")
         TILEWRIGHT_RUNTIME_DEVICES="8",
     )
     assert said == "done\n", said
+
+
+def test_a_memory_limit_changes_the_shardings_or_names_the_tensors(script):
+    """Gathering the weights of three products would send the least, but takes more than 400,000 bytes of each device."""
+    text = """
+x = [jax.device_put(normal(64, 128), on(None, "b")) for _ in range(3)]
+w = jax.device_put(normal(128, 514), on("b"))
+f = jax.jit(lambda w, *x: [one @ w for one in x], out_shardings=on("b"))
+compiled = f.lower(w, *x).compile()
+assert compiled.memory_analysis().peak_memory_in_bytes <= 400_000
+assert "reduce-scatter(" in compiled.as_text() and "all-gather(" not in compiled.as_text()
+for one, y in zip(x, f(w, *x)):
+    np.testing.assert_allclose(y, np.asarray(one) @ np.asarray(w), rtol=1e-5, atol=1e-4)
+try:
+    f.lower(jax.ShapeDtypeStruct((128, 1028), "float32", sharding=on("b")), *x).compile()
+except jax.errors.JaxRuntimeError as error:
+    print(error)
+"""
+    # The devices share the limit.
+    refused = script(
+        SETUP.replace("mesh_of(8)", "mesh_of(4)") + text,
+        TILEWRIGHT_RUNTIME_DEVICES="4", TILEWRIGHT_RUNTIME_MEMORY_LIMIT="1600000",
+    )  # fmt: skip
+    assert "RESOURCE_EXHAUSTED" in refused and "E5050" in refused, refused
+    assert "but the limit is 400000 bytes" in refused and "parameter 0, 32x1028xf32" in refused, refused

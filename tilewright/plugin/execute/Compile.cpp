@@ -40,11 +40,24 @@ void warnOnce(const Status &status) {
     std::fprintf(stderr, "tilewright: %s\n", status.toString().c_str());
 }
 
+/// The part of runtime.memory-limit that a device may take: devices of one process share the host's
+/// memory.
+int64_t memoryOfDevice(int64_t limit, const CompileOptions &options, const PJRT_Client *client) {
+  if (limit <= 0 || !client || client->runtime->addressableDevices().empty())
+    return limit;
+  const auto devices = client->runtime->addressableDevices();
+  if (!devices.front()->defaultMemory().isHostMemory())
+    return limit;
+  const auto sharing =
+      std::min(options.replicas * options.partitions, static_cast<int64_t>(devices.size()));
+  return limit / std::max<int64_t>(sharing, 1);
+}
+
 } // namespace
 
 Result<std::shared_ptr<const artifact::Executable>>
 compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions, Options options,
-               std::string *perDevice) {
+               std::string *perDevice, const PJRT_Client *client) {
   std::string_view format = textOf(program->format, program->format_size);
   if (format != "mlir" || !program->code)
     return Status(Error::programFormat,
@@ -55,6 +68,7 @@ compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions
   driver::CompileRequest request;
   request.replicas = compileOptions.replicas;
   request.partitions = compileOptions.partitions;
+  request.deviceMemory = memoryOfDevice(options.runtime.memoryLimit, compileOptions, client);
   request.options = std::move(options);
   request.warn = warnOnce;
   if (program->code_size <= sourceLimit)
@@ -75,8 +89,9 @@ PJRT_Error *Client_Compile(PJRT_Client_Compile_Args *args) {
   std::string_view bytes = textOf(args->compile_options, args->compile_options_size);
   TILEWRIGHT_PJRT_ASSIGN(CompileOptions options, CompileOptions::parse(bytes));
   std::string perDevice;
-  TILEWRIGHT_PJRT_ASSIGN(std::shared_ptr<const artifact::Executable> executable,
-                         compileProgram(args->program, options, args->client->options, &perDevice));
+  TILEWRIGHT_PJRT_ASSIGN(
+      std::shared_ptr<const artifact::Executable> executable,
+      compileProgram(args->program, options, args->client->options, &perDevice, args->client));
   TILEWRIGHT_PJRT_ASSIGN(args->executable, loadExecutable(*args->client, std::move(executable),
                                                           options, std::string(bytes)));
   args->executable->source = readable(args->program, options, std::move(perDevice));
@@ -94,8 +109,9 @@ PJRT_Error *Compile(PJRT_Compile_Args *args) {
   else
     TILEWRIGHT_PJRT_TRY(ours.setFromEnvironment());
   std::string perDevice;
-  TILEWRIGHT_PJRT_ASSIGN(std::shared_ptr<const artifact::Executable> executable,
-                         compileProgram(args->program, options, std::move(ours), &perDevice));
+  TILEWRIGHT_PJRT_ASSIGN(
+      std::shared_ptr<const artifact::Executable> executable,
+      compileProgram(args->program, options, std::move(ours), &perDevice, args->client));
   args->executable = new PJRT_Executable(std::move(executable), std::string(bytes),
                                          readable(args->program, options, std::move(perDevice)));
   return nullptr;

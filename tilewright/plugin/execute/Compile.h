@@ -18,11 +18,12 @@ namespace tilewright::plugin {
 /// MiB, which deeply nested regions would overflow.
 ///  - programFormat (E8009): not a portable artifact.
 ///  - errors of the compiler.
-/// If `perDevice` is not null and there are several partitions, it receives the program of one
-/// device, as a portable artifact.
+/// With a `client`, whose devices share the host's memory, each may take its part of
+/// runtime.memory-limit. If `perDevice` is not null and there are several partitions, it receives
+/// the program of one device, as a portable artifact.
 Result<std::shared_ptr<const artifact::Executable>>
 compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions, Options options,
-               std::string *perDevice = nullptr);
+               std::string *perDevice, const PJRT_Client *client);
 
 } // namespace tilewright::plugin
 

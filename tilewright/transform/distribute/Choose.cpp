@@ -1,6 +1,7 @@
 #include "tilewright/transform/distribute/Choose.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/transform/distribute/Memory.h"
 #include "tilewright/transform/distribute/MinCut.h"
 #include "tilewright/transform/distribute/Modes.h"
 
@@ -39,7 +40,7 @@ public:
   Chooser(const ShardingGraph &graph, Prices &prices)
       : graph(graph), prices(prices), modes(graph, prices), now(graph.nodes.size()),
         isDirty(graph.nodes.size(), true), wants(graph.values.size()),
-        computed(graph.values.size()) {
+        computed(graph.values.size()), memoryPrices(graph.values.size()) {
     for (const GraphValue &value : graph.values)
       types.push_back(prices.typeOf(value.value.getType()));
     double largest = 0;
@@ -54,7 +55,7 @@ public:
     whole = now;
   }
 
-  Choices run() {
+  Choices run(double memoryLimit) {
     std::vector<MeshAxisRef> axes;
     for (const auto &mesh : graph.meshes)
       for (size_t axis = 0; axis < mesh->mesh().axes.size(); ++axis)
@@ -66,23 +67,13 @@ public:
     }
     improve(axes);
     // With all axes placed, prices of the first ones differ.
-    if (axes.size() > 1) {
-      for (const MeshAxisRef &axis : axes)
-        place(axis, /*isNew=*/false);
-      improve(axes);
-    }
-    constexpr int maxRounds = 4;
-    for (int round = 0; round < maxRounds; ++round) {
-      bool changes = false;
-      for (const MeshAxisRef &axis : axes)
-        changes |= withdraw(axis);
-      changes |= improveTogether(axes);
-      if (!changes)
-        break;
-      improve(axes);
-    }
-    relax();
+    if (axes.size() > 1)
+      placeAgain(axes);
+    improveInRounds(axes);
     Choices choices;
+    if (memoryLimit > 0)
+      choices.peakBytes = fitInto(memoryLimit, axes);
+    relax();
     choices.price = total();
     for (const Mode *mode : now)
       choices.nodes.push_back(mode->choice);
@@ -93,6 +84,81 @@ private:
   static size_t at(int number) { return static_cast<size_t>(number); }
   int count() const { return static_cast<int>(graph.nodes.size()); }
   const GraphNode &nodeAt(int node) const { return graph.nodes[at(node)]; }
+
+  void placeAgain(const std::vector<MeshAxisRef> &axes) {
+    for (const MeshAxisRef &axis : axes)
+      place(axis, /*isNew=*/false);
+    improve(axes);
+  }
+
+  void improveInRounds(const std::vector<MeshAxisRef> &axes) {
+    constexpr int maxRounds = 4;
+    for (int round = 0; round < maxRounds; ++round) {
+      bool changes = false;
+      for (const MeshAxisRef &axis : axes)
+        changes |= withdraw(axis);
+      changes |= improveTogether(axes);
+      if (!changes)
+        break;
+      improve(axes);
+    }
+  }
+
+  //===- Memory -----------------------------------------------------------===//
+
+  /// While the plan holds more than `limit` bytes at a time, makes what it holds there dearer and
+  /// chooses again. Takes the first plan that fits, or else the one that holds the least. Returns
+  /// what it holds.
+  double fitInto(double limit, const std::vector<MeshAxisRef> &axes) {
+    const Memory memory(graph, prices, types);
+    Memory::Peak peak = measure(memory);
+    double least = peak.bytes;
+    std::vector<const Mode *> best = now;
+    // In bytes sent for each byte held: from where it only decides between plans that send nearly
+    // the same, to where it outweighs an exchange in each iteration of a long loop.
+    for (double price = 1.0 / 16; peak.bytes > limit && price <= 1 << 16; price *= 4) {
+      for (const Memory::Copy &copy : peak.copies)
+        memoryPrices[at(copy.value)].push_back({copy.sharding, price});
+      settle();
+      isDirty.assign(isDirty.size(), true);
+      placeAgain(axes);
+      improveInRounds(axes);
+      peak = measure(memory);
+      if (peak.bytes < least) {
+        least = peak.bytes;
+        best = now;
+      }
+    }
+    now = std::move(best);
+    memoryPrices.assign(memoryPrices.size(), {});
+    return least;
+  }
+
+  Memory::Peak measure(const Memory &memory) {
+    settle();
+    std::vector<Memory::Placed> placed;
+    for (auto [value, give] : llvm::zip_equal(graph.values, computed)) {
+      Memory::Placed &one = placed.emplace_back(Memory::Placed{give, {}});
+      for (const GraphValue::Use &use : value.uses)
+        one.wanted.push_back(now[at(use.node)]->wants[use.in]);
+    }
+    return memory.peakOf(placed);
+  }
+
+  /// Holding a value with a sharding, where memory is scarce.
+  double scarcePrice(int value, int sharding) const {
+    double price = 0;
+    for (auto [one, ofByte] : memoryPrices[at(value)])
+      if (one == sharding)
+        price += ofByte;
+    return price == 0 ? 0 : price * prices.shardBytes(types[at(value)], sharding);
+  }
+  double workPrice(int node, const Mode &mode) const {
+    double price = mode.work;
+    for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
+      price += scarcePrice(value, give);
+    return price;
+  }
 
   /// Whether the program shards anything along the axis. Otherwise nothing is sharded along it,
   /// although that might be cheaper: its author wants the devices to compute the same.
@@ -138,9 +204,10 @@ private:
   /// that uses it runs.
   double heldPrice(int value, int sharding) const {
     const GraphValue &made = graph.values[at(value)];
-    return made.isHeld
-               ? prices.shardBytes(types[at(value)], sharding) * prices.ratios.held * made.repeats
-               : 0;
+    const double read = made.isHeld ? prices.shardBytes(types[at(value)], sharding) *
+                                          prices.ratios.held * made.repeats
+                                    : 0;
+    return read + scarcePrice(value, sharding);
   }
 
   /// The price of another sharding of a value for one use.
@@ -167,8 +234,8 @@ private:
   double total() {
     settle();
     double price = 0;
-    for (const Mode *mode : now)
-      price += mode->work;
+    for (int node = 0; node < count(); ++node)
+      price += workPrice(node, *now[at(node)]);
     for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
       price += routePrice(value);
     return price;
@@ -203,7 +270,7 @@ private:
       std::vector<double> &price = reaching[at(node)];
       price.assign(options[at(node)]->size(), 0);
       for (auto [mode, cost] : llvm::zip_equal(*options[at(node)], price)) {
-        cost = mode.work;
+        cost = workPrice(node, mode);
         for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
           cost += operandPrice(node, value, want, /*isDecoding=*/false);
       }
@@ -241,7 +308,7 @@ private:
       double best = infinite;
       size_t chosen = 0;
       for (auto [number, mode] : llvm::enumerate(*options[at(node)])) {
-        double price = mode.work;
+        double price = workPrice(node, mode);
         for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
           price += operandPrice(node, value, want, /*isDecoding=*/true);
         for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives)) {
@@ -320,7 +387,7 @@ private:
     settle();
     MinCut cut(graph.nodes.size());
     for (int node = 0; node < count(); ++node)
-      cut.price(at(node), now[at(node)]->work, other[at(node)]->work);
+      cut.price(at(node), workPrice(node, *now[at(node)]), workPrice(node, *other[at(node)]));
     for (int value = 0; value < static_cast<int>(graph.values.size()); ++value)
       addRoutes(cut, value, other);
     std::vector<bool> takesOther = cut.solve();
@@ -360,7 +427,7 @@ private:
     auto price = [&] {
       double sum = 0;
       for (int node : nodes)
-        sum += now[at(node)]->work;
+        sum += workPrice(node, *now[at(node)]);
       for (int value : values)
         sum += routePrice(value);
       return sum;
@@ -457,7 +524,7 @@ private:
   /// The price of everything that a node's mode changes; if that is `limit` or more, a part of it
   /// that reaches the limit.
   double around(int node, double limit = infinite) {
-    double price = now[at(node)]->work;
+    double price = workPrice(node, *now[at(node)]);
     SmallVector<int, 6> seen;
     for (ArrayRef<int> values :
          {ArrayRef<int>(nodeAt(node).outs), ArrayRef<int>(nodeAt(node).inValues)})
@@ -672,6 +739,8 @@ private:
   std::vector<Wants> wants;             // of each value
   std::vector<int> computed;            // sharding of each value
   std::vector<double> routed;           // routePrice() of each value; unknown after a change
+  /// Of each value: shardings in which it was held at a peak, with a price for each byte.
+  std::vector<SmallVector<std::pair<int, double>, 0>> memoryPrices;
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
   std::vector<std::vector<double>> reaching;      // the price up to each option
   std::vector<std::vector<Offer>> offers;         // of each value
@@ -680,6 +749,8 @@ private:
 
 } // namespace
 
-Choices choose(const ShardingGraph &graph, Prices &prices) { return Chooser(graph, prices).run(); }
+Choices choose(const ShardingGraph &graph, Prices &prices, int64_t memoryLimit) {
+  return Chooser(graph, prices).run(static_cast<double>(memoryLimit));
+}
 
 } // namespace tilewright::distribute

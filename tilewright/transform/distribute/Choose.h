@@ -10,6 +10,7 @@ namespace tilewright::distribute {
 struct Choices {
   std::vector<Choice> nodes;
   double price = 0;
+  double peakBytes = 0; // that a device holds at a time, if there is a limit (Memory.h)
 };
 
 /// Chooses a sharding for every node. Shardings of the program are followed; everything else is
@@ -20,7 +21,10 @@ struct Choices {
 /// backwards takes the cheapest, so that a sharding reaches the operands and the uses for which it
 /// pays, through any number of ops (dynamic programming: exact where values have one use). Then
 /// single nodes are changed as long as the price of the whole program falls.
-Choices choose(const ShardingGraph &graph, Prices &prices);
+///
+/// With a `memoryLimit`, a plan that holds more than so many bytes of a device at a time is chosen
+/// only if no other is found.
+Choices choose(const ShardingGraph &graph, Prices &prices, int64_t memoryLimit = 0);
 
 } // namespace tilewright::distribute
 

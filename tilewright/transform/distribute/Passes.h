@@ -21,6 +21,7 @@ struct DistributeOptions {
   std::vector<numerics::MeshAxis> mesh; // if empty, the program's own
   /// 0 means the number in the module's attributes mhlo.num_replicas and mhlo.num_partitions.
   int64_t replicas = 0, partitions = 0;
+  int64_t memoryLimit = 0; // bytes that a device may hold; 0 for no limit
 };
 
 /// Adds all passes of the stage; runs on a module. `addPreparation` adds passes that inline calls,

@@ -38,10 +38,13 @@ def SplitPass : Pass<"distribute-split", "::mlir::ModuleOp"> {
     Output: no sdy op except meshes; `exec.sharding` on sharded parameters and results. If every device
     computes an op replicated although an operand is sharded, a missed remark of category "distribute"
     reports it; if an operand is gathered, a passed remark does.
+    With `memory-limit`, a sharding that holds more than so many bytes of a device at a time, by an estimate, is
+    chosen only if no other is found, and values are gathered before their first use instead of where they are computed.
     Numerics: each device first sums its shard of a sharded dimension, which changes the order of the sum.
   }];
-  let options = [Option<"partitions", "partitions", "int64_t", "0",
-                        "Number of partitions; 0 for the module's mhlo.num_partitions">];
+  let options = [
+    Option<"partitions", "partitions", "int64_t", "0", "Number of partitions; 0 for the module's mhlo.num_partitions">,
+    Option<"memoryLimit", "memory-limit", "int64_t", "0", "Max bytes that a device holds; 0 for no limit">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 

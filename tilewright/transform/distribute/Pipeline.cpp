@@ -59,7 +59,7 @@ struct SplitProgram : impl::SplitPassBase<SplitProgram> {
   using SplitPassBase::SplitPassBase;
   void runOnOperation() override {
     const int64_t count = gridOf(getOperation(), /*replicas=*/0, partitions).partitions;
-    if (Status status = split(getOperation(), count); !status.isOk()) {
+    if (Status status = split(getOperation(), count, memoryLimit); !status.isOk()) {
       report(getOperation(), status);
       signalPassFailure();
     }
@@ -79,7 +79,8 @@ void buildDistributePipeline(OpPassManager &passes, const DistributeOptions &opt
   passes.addPass(createChooseMeshPass(std::move(choosing)));
   if (options.partitions != 1) {
     addPreparation(passes);
-    passes.addPass(createSplitPass({.partitions = options.partitions}));
+    passes.addPass(
+        createSplitPass({.partitions = options.partitions, .memoryLimit = options.memoryLimit}));
   }
   passes.addPass(createVerifyDistributedPass(
       {.replicas = options.replicas, .partitions = options.partitions}));

@@ -37,12 +37,17 @@ const OpPlan *ShardingPlan::find(Operation *op) const {
   return found == plans.end() ? nullptr : &found->second;
 }
 
-Result<ShardingPlan> ShardingPlan::make(func::FuncOp main, ShardBuilder &shards) {
+Result<ShardingPlan> ShardingPlan::make(func::FuncOp main, ShardBuilder &shards,
+                                        int64_t memoryLimit) {
   TILEWRIGHT_ASSIGN(ShardingGraph graph, ShardingGraph::make(main, shards));
   fixResults(graph);
   Prices prices;
-  Choices choices = choose(graph, prices);
+  Choices choices = choose(graph, prices, memoryLimit);
   ShardingPlan plan(main);
+  plan.hasLimit = memoryLimit > 0;
+  if (memoryLimit > 0)
+    TILEWRIGHT_LOG(passName, main, "a device holds about ", static_cast<int64_t>(choices.peakBytes),
+                   " bytes of ", memoryLimit);
   plan.unfollowed = std::move(graph.unfollowed);
   for (auto [node, choice] : llvm::zip_equal(graph.nodes, choices.nodes)) {
     for (size_t in = 0; in < node.ins.size(); ++in)

@@ -25,7 +25,9 @@ public:
 
   /// - planOp (E2101): the sharding of a parameter, a result or a manual computation cannot be
   ///   followed.
-  static Result<ShardingPlan> make(mlir::func::FuncOp main, ShardBuilder &shards);
+  /// With a `memoryLimit`, in bytes of one device, see choose().
+  static Result<ShardingPlan> make(mlir::func::FuncOp main, ShardBuilder &shards,
+                                   int64_t memoryLimit = 0);
 
   /// The sharding with which a value is computed. A sum of which each device has a term is
   /// unreduced.
@@ -34,6 +36,8 @@ public:
   /// The sharding that is made of a value first, because others are made from it.
   const Sharding &homeOf(mlir::Value value) const;
   const OpPlan *find(mlir::Operation *op) const;
+  /// Whether there is a memory limit: then some values are resharded late (isReshardedLate()).
+  bool savesMemory() const { return hasLimit; }
   const llvm::DenseMap<mlir::Value, Sharding> &shardings() const { return valueShardings; }
 
   /// Emits a remark for each op with an operand that must be gathered, with the reason. Logs how
@@ -46,6 +50,7 @@ private:
   std::string reasonFor(mlir::OpOperand &operand) const;
 
   mlir::func::FuncOp main;
+  bool hasLimit = false;
   std::vector<std::pair<mlir::Operation *, std::string>> unfollowed; // with the reason
   // Values and uses without an entry are replicated.
   llvm::DenseMap<mlir::Value, Sharding> valueShardings, homes;

@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/distribute/FoldSlices.h"
+#include "tilewright/transform/distribute/Memory.h"
 #include "tilewright/transform/distribute/ShardingGraph.h"
 #include "tilewright/transform/distribute/ShardingPlan.h"
 #include "tilewright/transform/distribute/Uneven.h"
@@ -161,10 +162,32 @@ private:
     });
   }
 
-  /// Reshards a value after its definition, once for all uses that need the same sharding.
+  static SmallVector<Sharding> distinct(ArrayRef<Target> targets) {
+    SmallVector<Sharding> shardings;
+    for (const Target &target : targets)
+      if (!llvm::is_contained(shardings, target.to))
+        shardings.push_back(target.to);
+    return shardings;
+  }
+
+  /// The first op that uses a shard of `targets`, or contains such a use, in the value's block.
+  static Operation *firstUser(Value value, ArrayRef<Target> targets) {
+    Operation *first = nullptr;
+    for (const Target &target : targets) {
+      Operation *user = value.getParentBlock()->findAncestorOpInBlock(*target.use->getOwner());
+      if (!first || user->isBeforeInBlock(first))
+        first = user;
+    }
+    return first;
+  }
+
+  /// Reshards a value after its definition or before its first use, once for all uses that need the
+  /// same sharding.
   Status reshard(Value value, ArrayRef<Target> targets) {
     OpBuilder builder(main.getContext());
-    if (Operation *op = value.getDefiningOp())
+    if (plan.savesMemory() && isReshardedLate(plan.shardingOf(value), distinct(targets)))
+      builder.setInsertionPoint(firstUser(value, targets));
+    else if (Operation *op = value.getDefiningOp())
       builder.setInsertionPointAfter(op);
     else
       builder.setInsertionPointToStart(cast<BlockArgument>(value).getOwner());
@@ -240,7 +263,7 @@ private:
 
 } // namespace
 
-Status split(ModuleOp module, int64_t partitions) {
+Status split(ModuleOp module, int64_t partitions, int64_t memoryLimit) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (partitions <= 1 || !main)
     return Status();
@@ -250,7 +273,7 @@ Status split(ModuleOp module, int64_t partitions) {
   eraseDead(main.front());
   constrainGroups(main);
   foldSlices(main);
-  TILEWRIGHT_ASSIGN(ShardingPlan plan, ShardingPlan::make(main, shards));
+  TILEWRIGHT_ASSIGN(ShardingPlan plan, ShardingPlan::make(main, shards, memoryLimit));
   plan.remark(partitions);
   TILEWRIGHT_TRY(Rewrite(main, shards, plan).run());
   expandFoldedSlices(main);

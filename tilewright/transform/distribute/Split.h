@@ -26,7 +26,7 @@ namespace tilewright::distribute {
 ///
 /// Expects a function @main without calls. All decisions are made before any change.
 ///  - planOp (E2101): a sharding cannot be followed.
-Status split(mlir::ModuleOp module, int64_t partitions);
+Status split(mlir::ModuleOp module, int64_t partitions, int64_t memoryLimit = 0);
 
 } // namespace tilewright::distribute
 
