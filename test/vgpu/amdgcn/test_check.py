@@ -81,6 +81,21 @@ def test_lds_that_was_never_written(chip, tmp_path):
     assert report["where"].startswith("LDS, offset")
 
 
+def test_registers_that_were_never_written(chip, tmp_path):
+    body = """
+  v_lshl_add_u32 v3, v2, 2, 64
+  global_load_dword v4, v3, s[0:1]
+  s_waitcnt vmcnt(0)
+.loc 1 5
+  s_cbranch_vccz L
+L:"""
+    found, reports = findings(tmp_path, chip, "  s_mov_b64 exec, 1\n" + body, orders=[[]])
+    assert found == {("uninitialised-read", "global_load_dword"), ("uninitialised-read", "s_cbranch_vccz")}
+    assert "in lane 0" in reports[0]["message"]
+    correct = "  v_mov_b32_e32 v2, 0\n  s_mov_b64 vcc, 0\n"
+    assert findings(tmp_path, chip, correct + body)[0] == set()
+
+
 def test_workgroups_that_write_the_same_bytes(chip, tmp_path):
     body = """
   v_lshlrev_b32_e32 v0, 2, v0

@@ -147,7 +147,7 @@ static void runTurn(Wave &wave, const Program &program) {
     const Op &op = program[wave.pc];
     wave.pc = op.next;
     if (wave.watch)
-      wave.watch->execute(op);
+      wave.watch->execute(wave, op);
     if (wave.inFlight)
       wave.inFlight->execute(wave, op);
     else
@@ -295,6 +295,8 @@ static Status runWorkgroup(Workgroup &group, const StartState &start, const Laun
     wave.scratch.resize(size_t(group.dispatch->scratchBytesPerLane) * laneCount);
     TILEWRIGHT_TRY(setScalars(wave, start));
     setLanes(wave, config.block);
+    if (watch)
+      wave.watch->start(start.kernel.descriptor.userSgprs() + 3); // and the workgroup's ids
   }
   return runWaves(waves, *group.dispatch->program, config.maxBranches, stopper,
                   watch ? &*watch : nullptr);

@@ -7,6 +7,7 @@
 #define TILEWRIGHT_VGPU_AMDGCN_WATCH_WATCH_H
 
 #include "tilewright/vgpu/amdgcn/execute/Memory.h"
+#include "tilewright/vgpu/amdgcn/watch/Initialised.h"
 #include "tilewright/vgpu/amdgcn/watch/Listing.h"
 #include "tilewright/vgpu/amdgcn/watch/WaitStates.h"
 #include "tilewright/vgpu/machine/Warp.h"
@@ -50,8 +51,13 @@ public:
   WaveWatch(GroupWatch &group, size_t number)
       : group(group), warp(group.group.blocks[0].warps[number]) {}
 
+  /// `scalarCount` scalar registers have values.
+  void start(unsigned scalarCount) { initialised.start(scalarCount); }
   /// Called before each instruction.
-  void execute(const Op &op) { waitStates.issue(*this, op, group.launch.listing.traitsOf(op)); }
+  void execute(const Wave &wave, const Op &op) {
+    waitStates.issue(*this, op, group.launch.listing.traitsOf(op));
+    initialised.execute(*this, wave, op);
+  }
   /// A memory operation is issued. Returns its id.
   machine::AsyncId issue(const Op &op);
   /// The accesses until end() are those of the operation.
@@ -91,6 +97,7 @@ private:
   machine::AsyncId currentId = 0;
   std::vector<Piece> pieces;
   WaitStates waitStates;
+  Initialised initialised;
 };
 
 } // namespace tilewright::vgpu::amdgcn
