@@ -139,15 +139,15 @@ void run(const Row &row, ThreadPool &pool) {
   std::vector<Contender> contenders;
   contenders.push_back({"ours (" + ours.name() + ")", [&] { ours.run(operands, pool); }, {}});
 
-  // TILEWRIGHT_BENCH_BLOCKS="266,256,512 128,512,512" adds contenders with other block sizes: rows,
-  // columns and contraction.
+  // TILEWRIGHT_BENCH_BLOCKS="266,256 128,512" adds contenders with other tiles: rows and columns,
+  // and, as a third number, the size up to which products are not packed.
   std::vector<std::unique_ptr<Matmul>> variants;
   if (const char *blocks = std::getenv("TILEWRIGHT_BENCH_BLOCKS")) {
     std::istringstream list(blocks);
     for (std::string each; list >> each;) {
       Matmul::Choice choice;
-      std::sscanf(each.c_str(), "%ld,%ld,%ld,%ld", &choice.maxRows, &choice.maxColumns,
-                  &choice.maxSummed, &choice.maxDirect);
+      std::sscanf(each.c_str(), "%ld,%ld,%ld", &choice.maxRows, &choice.maxColumns,
+                  &choice.maxDirect);
       variants.push_back(std::make_unique<Matmul>(problem, CpuFeatures::host(), choice));
       contenders.push_back(
           {each, [&, matmul = variants.back().get()] { matmul->run(operands, pool); }, {}});

@@ -74,7 +74,7 @@ class OptionTable:
     fuse_split_reduce_elements: int | None = None
     """Min number of reduced elements for a two-level reduction; changes what is compiled."""
     fuse_attention: bool | None = None
-    """On CPUs, compute attention without all scores in memory; changes what is compiled."""
+    """Compute attention without all scores in memory; changes what is compiled."""
     runtime_devices: int | None = None
     """CPU devices in this process; changes how programs run."""
     runtime_threads: int | None = None
@@ -93,6 +93,10 @@ class OptionTable:
     """Touch all pages of new memory at allocation; changes how programs run."""
     runtime_tune: bool | None = None
     """Autotune each matrix product at its first use; changes how programs run."""
+    runtime_tuning_file: str | None = None
+    """File of measurements for autotuning; changes how programs run."""
+    runtime_deterministic: bool | None = None
+    """Choose only among candidates that compute the same bits; changes how programs run."""
     runtime_collective_timeout: int | None = None
     """Timeout of a collective, in seconds; changes how programs run."""
     runtime_between_hosts: str | None = None
@@ -154,6 +158,8 @@ NAMES = {
     "runtime_max_in_flight": "runtime.max-in-flight",
     "runtime_prefault": "runtime.prefault",
     "runtime_tune": "runtime.tune",
+    "runtime_tuning_file": "runtime.tuning-file",
+    "runtime_deterministic": "runtime.deterministic",
     "runtime_collective_timeout": "runtime.collective-timeout",
     "runtime_between_hosts": "runtime.between-hosts",
     "runtime_mpi_library": "runtime.mpi-library",

@@ -10,17 +10,6 @@
 
 namespace tilewright::collective {
 
-Descriptor::~Descriptor() {
-  if (number >= 0)
-    close(number);
-}
-
-void Descriptor::reset(int other) {
-  if (number >= 0)
-    close(number);
-  number = other;
-}
-
 bool awaitEvent(int descriptor, short events, Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());

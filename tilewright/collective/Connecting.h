@@ -3,27 +3,13 @@
 #define TILEWRIGHT_COLLECTIVE_CONNECTING_H
 
 #include "tilewright/collective/ProgressEngine.h"
+#include "tilewright/support/store/Descriptor.h"
 
 #include <functional>
 #include <span>
 #include <utility>
 
 namespace tilewright::collective {
-
-/// Owns a file descriptor and closes it.
-class Descriptor {
-public:
-  explicit Descriptor(int number = -1) : number(number) {}
-  ~Descriptor();
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  int get() const { return number; }
-  int release() { return std::exchange(number, -1); }
-  void reset(int other); // closes the old descriptor
-
-private:
-  int number;
-};
 
 /// Whether one of poll()'s `events` happens before the deadline.
 bool awaitEvent(int descriptor, short events, Deadline deadline);

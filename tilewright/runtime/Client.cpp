@@ -4,6 +4,7 @@
 #include "tilewright/collective/local/LocalCollectives.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/collective/record/RecordedEngine.h"
+#include "tilewright/runtime/candidates/Candidates.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 
@@ -63,6 +64,7 @@ Result<std::unique_ptr<Client>> Client::create(const ClientOptions &options,
     config.flightRecorder = options.runtime.flightRecorder;
     config.flightRecorderEntries = options.runtime.flightRecorderEntries;
     config.silence = std::chrono::milliseconds(options.runtime.silenceTimeout);
+    config.choices = Candidates::ofProcess().freeze();
     TILEWRIGHT_ASSIGN(client->others, Processes::join(config, options.store));
     recorder = client->others->flightRecorder();
   } else {

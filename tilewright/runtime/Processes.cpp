@@ -6,6 +6,7 @@
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/Fingerprint.h"
 #include "tilewright/support/Trace.h"
 
 #include <algorithm>
@@ -19,13 +20,14 @@ namespace {
 /// The description of itself that a process publishes. Change `magic` whenever the messages between
 /// processes change.
 struct Note {
-  static constexpr std::string_view magic = "tilewright-process-2";
+  static constexpr std::string_view magic = "tilewright-process-3";
   std::string host, kind, instance;
+  std::string choices; // the fingerprint of Config::choices
   int64_t processes = 0, devices = 0;
 
   std::string write() const {
-    return concat(magic, "\n", host, "\n", kind, "\n", instance, "\n", processes, "\n", devices,
-                  "\n");
+    return concat(magic, "\n", host, "\n", kind, "\n", instance, "\n", choices, "\n", processes,
+                  "\n", devices, "\n");
   }
   static std::optional<Note> read(const std::string &text) {
     std::istringstream lines(text);
@@ -33,7 +35,7 @@ struct Note {
     Note note;
     if (!std::getline(lines, first) || first != magic || !std::getline(lines, note.host) ||
         !std::getline(lines, note.kind) || !std::getline(lines, note.instance) ||
-        !(lines >> note.processes >> note.devices))
+        !std::getline(lines, note.choices) || !(lines >> note.processes >> note.devices))
       return std::nullopt;
     return note;
   }
@@ -107,11 +109,58 @@ public:
       communicators; // by devices and rank
 };
 
+/// A line for each problem with its choice.
+static std::string textOf(const std::map<std::string, std::string> &choices) {
+  std::string text;
+  for (const auto &[problem, choice] : choices)
+    text += concat(problem, "\t", choice, "\n");
+  return text;
+}
+
+/// The fingerprints of the choices of this process and of `process` differ: finds the difference.
+Status Processes::compareChoices(int64_t process, tilewright::KeyValueStore &store,
+                                 Deadline deadline) const {
+  TILEWRIGHT_ASSIGN(const std::string text,
+                    store.get(concat(self.job, "/choices/", process), deadline));
+  std::map<std::string, std::string> theirs;
+  std::istringstream lines(text);
+  for (std::string problem, choice;
+       std::getline(lines, problem, '\t') && std::getline(lines, choice);)
+    theirs[problem] = choice;
+  auto find = [](const std::map<std::string, std::string> &choices, const std::string &problem) {
+    auto found = choices.find(problem);
+    return found == choices.end() ? std::string("no measurement") : concat("'", found->second, "'");
+  };
+  std::map<std::string, std::string> all = self.choices;
+  all.insert(theirs.begin(), theirs.end());
+  std::string differences;
+  int64_t count = 0;
+  constexpr int64_t listed = 5;
+  for (const auto &[problem, choice] : all) {
+    const std::string here = find(self.choices, problem), there = find(theirs, problem);
+    if (here != there && count++ < listed)
+      differences += concat("\n  ", problem, ": ", here, " in process ", self.process, ", ", there,
+                            " in process ", process);
+  }
+  return Status(Error::ranksNotConnected,
+                concat("processes ", self.process, " and ", process,
+                       " have different measurements, so their results could differ in the last "
+                       "bits; products with different choices: ",
+                       count, differences, count > listed ? "\n  …" : "",
+                       "\ngive all processes the same runtime.tuning-file, or none"));
+}
+
 Status Processes::exchangeDescriptions(tilewright::KeyValueStore &store) {
   std::vector<std::string> hosts;
   const auto key = [&](int64_t process) { return concat(self.job, "/process/", process); };
-  const Note own{collective::hosts::nameOfThisHost(), self.kind, collective::record::newJobName(),
-                 self.processes, self.devices};
+  const std::string choices = textOf(self.choices);
+  const Note own{collective::hosts::nameOfThisHost(),
+                 self.kind,
+                 collective::record::newJobName(),
+                 tilewright::toString(fingerprintOf(std::as_bytes(std::span(choices)))),
+                 self.processes,
+                 self.devices};
+  TILEWRIGHT_TRY(store.put(concat(self.job, "/choices/", self.process), choices));
   TILEWRIGHT_TRY(store.put(key(self.process), own.write()));
   const Deadline deadline = tilewright::after(self.timeout);
   for (int64_t process = 0; process < self.processes; ++process) {
@@ -135,6 +184,8 @@ Status Processes::exchangeDescriptions(tilewright::KeyValueStore &store) {
                            " processes, but process ", self.process, " has ", own.devices,
                            " of kind '", own.kind, "' and is one of ", own.processes,
                            "; start all processes with the same configuration"));
+    if (note->choices != own.choices)
+      return compareChoices(process, store, deadline);
     if (process == 0)
       instance = note->instance;
     hosts.push_back(note->host);

@@ -8,6 +8,7 @@
 #include "tilewright/plan/CommPlan.h"
 
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -43,6 +44,8 @@ public:
     std::string betweenHosts = "best", mpiLibrary = "libmpi_abi.so.1"; // as the options of
     std::string flightRecorder = "off";                                // these names
     int64_t flightRecorderEntries = 16384;
+    /// The measured choice by problem (autotuning); the same in all processes.
+    std::map<std::string, std::string> choices = {};
   };
   /// Publishes this process's devices, waits for all other processes and connects the devices:
   /// shared memory between processes on one host, connections between hosts. The store is not
@@ -81,6 +84,7 @@ public:
 private:
   explicit Processes(const Config &config) : self(config) {}
   Status exchangeDescriptions(tilewright::KeyValueStore &store);
+  Status compareChoices(int64_t process, tilewright::KeyValueStore &store, Deadline deadline) const;
   Result<std::shared_ptr<Epoch>> connect(const collective::membership::View &view);
   Status record(Epoch &epoch) const;
   Result<std::shared_ptr<Epoch>> currentEpoch(tilewright::Deadline deadline);

@@ -81,6 +81,44 @@ protected:
   std::vector<std::unique_ptr<Client>> clients;
 };
 
+/// Joins as two processes with these measured choices; returns both outcomes.
+std::pair<Status, Status> joinWith(const std::map<std::string, std::string> &first,
+                                   const std::map<std::string, std::string> &second) {
+  auto store = std::make_shared<tilewright::MemoryKeyValueStore>();
+  auto join = [&](int64_t process, const std::map<std::string, std::string> &choices) {
+    Processes::Config config;
+    config.process = process;
+    config.processes = 2;
+    config.kind = "cpu";
+    config.timeout = std::chrono::seconds(20);
+    config.choices = choices;
+    return Processes::join(config, store).takeStatus();
+  };
+  auto other = std::async(std::launch::async, [&] { return join(1, second); });
+  Status own = join(0, first);
+  return {std::move(own), other.get()};
+}
+
+TEST(ProcessesChoices, ProcessesWithDifferentMeasurementsFailAndNameTheProduct) {
+  const auto [same, alike] = joinWith({{"dot 1", "ours"}}, {{"dot 1", "ours"}});
+  EXPECT_TRUE(same.isOk()) << same.toString();
+  EXPECT_TRUE(alike.isOk()) << alike.toString();
+  const auto start = std::chrono::steady_clock::now();
+  const auto [first, second] = joinWith({{"dot 1", "ours"}, {"dot 2", "ours"}},
+                                        {{"dot 2", "onednn 3.2.0"}, {"dot 3", "ours"}});
+  // The timeout for missing processes is 20 s: a difference is found without it.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  for (const Status *status : {&first, &second}) {
+    EXPECT_EQ(status->error(), Error::ranksNotConnected);
+    EXPECT_THAT(status->toString(), HasSubstr("products with different choices: 3"));
+    EXPECT_THAT(status->toString(), HasSubstr("give all processes the same runtime.tuning-file"));
+  }
+  EXPECT_THAT(first.toString(),
+              HasSubstr("dot 1: 'ours' in process 0, no measurement in process 1"));
+  EXPECT_THAT(first.toString(),
+              HasSubstr("dot 2: 'ours' in process 0, 'onednn 3.2.0' in process 1"));
+}
+
 TEST_F(ProcessesTest, EachHasTheDevicesOfAll) {
   makeBoth();
   for (int process = 0; process < 2; ++process) {
@@ -255,7 +293,8 @@ TEST_F(ProcessesTest, ANoteThatCannotBeReadIsRefused) {
 
 TEST_F(ProcessesTest, ProcessesOfAnotherJobAreRefused) {
   ASSERT_TRUE(
-      store->put("tilewright/process/1", "tilewright-process-2\nh\ntest\nname\n3\n1\n").isOk());
+      store->put("tilewright/process/1", "tilewright-process-3\nh\ntest\nname\nchoices\n3\n1\n")
+          .isOk());
   Status status = make(optionsOf(0)).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("is one of 3 processes"));

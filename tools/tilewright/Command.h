@@ -35,6 +35,7 @@ extern const Command verifyCommCommand;
 extern const Command commCommand;
 extern const Command reportCommand;
 extern const Command predictCommand;
+extern const Command tuneCommand;
 
 /// The flag of commands that compile or run; main() writes the trace.
 inline constexpr Flag traceFlag{
@@ -64,6 +65,10 @@ Result<predict::Cluster> findCluster(const std::string &text);
 /// The single file argument of a command.
 /// - commandUsage: no file was given, or several.
 Result<std::string> onlyFile(const CommandLine &line, std::string_view command);
+
+/// The number of a flag; 1 if the flag was not given.
+/// - flagValue: not a number from 1 to 4096.
+Result<int64_t> countFlag(const CommandLine &line, std::string_view flag);
 
 } // namespace tilewright::tools
 

@@ -78,4 +78,12 @@ std::string humanBytes(int64_t bytes) {
   return concat(bytes >> 20, " MiB");
 }
 
+Result<artifact::Executable> readOrCompile(const std::string &path, const Options &options) {
+  TILEWRIGHT_ASSIGN(std::optional<artifact::Executable> ready, readIfExecutable(path, options));
+  if (ready)
+    return *std::move(ready);
+  driver::CompileReport report;
+  return compileFile(path, options, report);
+}
+
 } // namespace tilewright::tools

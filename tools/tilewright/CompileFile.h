@@ -21,6 +21,9 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
 Result<std::optional<artifact::Executable>> readIfExecutable(const std::string &path,
                                                              const Options &options);
 
+/// Reads an executable file, or compiles a program.
+Result<artifact::Executable> readOrCompile(const std::string &path, const Options &options);
+
 /// Prints the remarks of `stage` ("all" for every stage) and their number.
 void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view stage);
 

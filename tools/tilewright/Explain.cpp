@@ -1,11 +1,12 @@
-// `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak, layouts and
-// how collectives are done.
+// `tilewright explain`: explains errors, kernels, fusion decisions, the memory peak, layouts, how
+// collectives are done and what tuning measured.
 #include "tilewright/predict/Forms.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/PageText.h"
+#include "tools/tilewright/Tune.h"
 #include "tools/tilewright/input/Files.h"
 #include "tools/tilewright/pictures/KernelRows.h"
 #include "tools/tilewright/pictures/LayoutPicture.h"
@@ -30,11 +31,9 @@ constexpr Flag explainFlags[] = {
 };
 
 /// The topics that take a second argument, and a name for it.
-constexpr std::pair<std::string_view, std::string_view> topics[] = {{"fusion", "FILE"},
-                                                                    {"kernels", "FILE"},
-                                                                    {"memory", "FILE"},
-                                                                    {"layout", "TEXT"},
-                                                                    {"communication", "CLUSTER"}};
+constexpr std::pair<std::string_view, std::string_view> topics[] = {
+    {"fusion", "FILE"}, {"kernels", "FILE"},          {"memory", "FILE"},
+    {"layout", "TEXT"}, {"communication", "CLUSTER"}, {"tuning", "FILE"}};
 
 /// The error for words that are neither a topic with its argument nor an error number.
 Status unknownTopic(const std::string &word) {
@@ -71,18 +70,8 @@ Status explainFusion(const std::string &path, const CommandLine &line) {
   return Status();
 }
 
-/// Reads an executable file, or compiles a program.
-Result<artifact::Executable> readOrCompile(const std::string &path, const CommandLine &line) {
-  TILEWRIGHT_ASSIGN(std::optional<artifact::Executable> ready,
-                    readIfExecutable(path, line.options()));
-  if (ready)
-    return *std::move(ready);
-  driver::CompileReport report;
-  return compileFile(path, optionsOf(line), report);
-}
-
 Status explainMemory(const std::string &path, const CommandLine &line) {
-  TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, line));
+  TILEWRIGHT_ASSIGN(artifact::Executable executable, readOrCompile(path, optionsOf(line)));
   std::optional<artifact::MemoryTimeline> memory = artifact::MemoryTimeline::of(executable);
   if (!memory)
     return Status(Error::commandUsage, concat(path, " has no steps or no information about its "
@@ -206,6 +195,8 @@ Status explain(const CommandLine &line) {
     return explainFusion(words[1], line);
   if (words.size() == 2 && words[0] == "kernels")
     return explainKernels(words[1], line);
+  if (words.size() == 2 && words[0] == "tuning")
+    return explainTuning(words[1], line.options());
   if (words.size() > 1)
     return unknownTopic(words[0]);
   TILEWRIGHT_ASSIGN(std::string id, onlyFile(line, "explain"));
@@ -217,7 +208,7 @@ Status explain(const CommandLine &line) {
 const Command explainCommand{
     "explain",
     "E2104 | fusion FILE | kernels FILE [--target=CHIP] | memory FILE | layout TEXT | "
-    "communication CLUSTER",
+    "communication CLUSTER | tuning FILE",
     "explains an error, why ops were fused or not, what each kernel uses, and what is in memory",
     "\nFILE is a StableHLO portable artifact or MLIR text, which is compiled; for memory\n"
     "also an executable.\n\n"
@@ -229,7 +220,10 @@ const Command explainCommand{
     "           #sm.layout<…>\n"
     "  communication  how long collectives take on a cluster (h100x8, or a file) by NCCL and by "
     "each\n"
-    "           form of our kernels, and which is the fastest\n\n"
+    "           form of our kernels, and which is the fastest\n"
+    "  tuning   the measurements in a file of `tilewright tune`: what was tried, what won, and "
+    "why\n"
+    "           the others lost\n\n"
     "  tilewright explain memory step.mlirbc --output=step.svg\n"
     "  tilewright explain kernels step.mlirbc --target=sm_90a\n"
     "  tilewright explain layout '[2 reg:2, 8 lane:4] [4 lane, 2 reg]' --output=layout.svg\n",

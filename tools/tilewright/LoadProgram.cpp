@@ -7,6 +7,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
+#include <charconv>
+
 namespace tilewright::tools {
 namespace {
 
@@ -59,6 +61,16 @@ Result<std::string> onlyFile(const CommandLine &line, std::string_view command) 
                              : concat(line.files().size(), ": ", listed(line.files())),
                          "; see tilewright ", command, " --help"));
   return line.files().front();
+}
+
+Result<int64_t> countFlag(const CommandLine &line, std::string_view flag) {
+  std::string text = line.last(flag, "1");
+  int64_t count = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 4096)
+    return Status(Error::flagValue,
+                  concat("--", flag, " takes a number from 1 to 4096, got '", text, "'"));
+  return count;
 }
 
 } // namespace tilewright::tools

@@ -22,9 +22,9 @@
 namespace tilewright::tools {
 namespace {
 
-constexpr const Command *commands[] = {&compileCommand,    &runCommand,     &printCommand,
-                                       &explainCommand,    &reportCommand,  &commCommand,
-                                       &verifyCommCommand, &predictCommand, &optionsCommand};
+constexpr const Command *commands[] = {
+    &compileCommand, &runCommand,        &printCommand,   &explainCommand, &reportCommand,
+    &commCommand,    &verifyCommCommand, &predictCommand, &tuneCommand,    &optionsCommand};
 
 constexpr std::string_view vgpuName = "vgpu",
                            vgpuSummary =

@@ -55,8 +55,8 @@ public:
 
 Result<RuntimeValues> runNative(artifact::Executable executable, const RuntimeValues &inputs,
                                 const Options &options, ThreadPool &pool, Donate donate) {
-  if (options.runtime.tune)
-    runtime::Candidates::ofProcess().set(runtime::Candidates::measuringAloud());
+  if (options.runtime.tune || !options.runtime.tuningFile.empty())
+    runtime::Candidates::ofProcess().set(runtime::Candidates::settingsOf(options.runtime));
   Checks resolver;
   std::optional<trace::Span> loading(std::in_place, "load", "load executable");
   TILEWRIGHT_ASSIGN(auto program,

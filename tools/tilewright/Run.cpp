@@ -115,16 +115,6 @@ struct Settings {
   std::string donated; ///< value of --donate
 };
 
-Result<int64_t> countFlag(const CommandLine &line, std::string_view flag) {
-  std::string text = line.last(flag, "1");
-  int64_t count = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 4096)
-    return Status(Error::flagValue,
-                  concat("--", flag, " takes a number from 1 to 4096, got '", text, "'"));
-  return count;
-}
-
 /// Marks the parameters in `donated` as JAX does for donate_argnums. Parameters that are already
 /// marked stay marked.
 Status markDonated(mlir::func::FuncOp function, const std::string &donated) {

@@ -325,6 +325,30 @@ os._exit(0)
         assert "E6032" in said and "for process 1 to create its client" in said, said
 
 
+def test_processes_with_different_measurements_are_refused(tmp_path):
+    """One process alone tunes its product; a job in which only one process has these measurements fails at once."""
+    alone = environment_of(1) | {"TILEWRIGHT_RUNTIME_TUNE": "true", "TILEWRIGHT_RUNTIME_TUNING_FILE": "tuning-0"}
+    product = "import jax, numpy as np; x = np.ones((64, 64), np.float32); jax.jit(lambda x: x @ x)(x).block_until_ready()"
+    plugin = "from tilewright import jax_plugin; jax_plugin.initialize(); "
+    subprocess.run([sys.executable, "-c", plugin + product], env=alone, cwd=tmp_path, check=True, timeout=120)
+    text = """
+os.environ["TILEWRIGHT_RUNTIME_TUNING_FILE"] = f"tuning-{RANK}"
+start = time.monotonic()
+try:
+    jax.devices()
+    os._exit(1)
+except RuntimeError as error:
+    print(str(error), flush=True)
+print(f"refused after {time.monotonic() - start:.2f} s", flush=True)
+os._exit(0)
+"""
+    with Job(tmp_path, 2, START + text) as job:
+        for said in job.wait():
+            print(said[said.index("refused after") :])
+            assert "E6032" in said and "products with different choices: 1" in said, said
+            assert "dot f32 f32 f32 64x64x64" in said and "no measurement in process 1" in said, said
+
+
 def test_a_small_sum_costs_microseconds(tmp_path):
     """Prints the time, with a bound that only a wrong code path exceeds: test machines are busy."""
     text = """

@@ -18,60 +18,97 @@ static double timeOf(const std::function<void(size_t)> &run, size_t candidate) {
 
 /// Keeps the best of several runs of each candidate. Runs the candidates alternately, so that a
 /// temporary slowdown of the machine affects all of them; stops running one that is far behind.
-static Decision measure(std::string_view problem, std::span<const std::string> names,
-                        const std::function<void(size_t)> &run, double budget) {
+void Candidates::measure(Decision &decision, const std::function<void(size_t)> &run) {
   constexpr int leastRounds = 2, maxRounds = 20;
   constexpr double farBehind = 3;
-  Decision decision{.problem = std::string(problem), .candidates = {}, .isMeasured = true};
-  for (const std::string &name : names) {
-    decision.candidates.push_back({name, 0});
-    run(decision.candidates.size() - 1); // warm-up: caches, pages and code are cold
-  }
+  const Clock::time_point start = Clock::now();
+  for (size_t i = 0; i < decision.candidates.size(); ++i)
+    run(i); // warm-up: caches, pages and code are cold
   double best = 0, spent = 0;
-  for (int round = 0; round < maxRounds && (round < leastRounds || spent < budget); ++round)
-    for (size_t i = 0; i < names.size(); ++i) {
+  for (int round = 0;
+       round < maxRounds && (round < leastRounds || spent < current.secondsPerProblem); ++round)
+    for (size_t i = 0; i < decision.candidates.size(); ++i) {
       double &seconds = decision.candidates[i].seconds;
       if (round > 0 && seconds > farBehind * best)
         continue;
-      const double taken = timeOf(run, i);
+      const double taken = std::max(timeOf(run, i), 1e-9);
       spent += taken;
       seconds = round == 0 ? taken : std::min(seconds, taken);
       best = best == 0 ? seconds : std::min(best, seconds);
     }
-  for (size_t i = 1; i < names.size(); ++i)
-    if (decision.candidates[i].seconds < decision.candidates[decision.chosen].seconds)
-      decision.chosen = i;
+  spentSeconds += std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The measurements of the problem, of this process or from the file. They count only if they have
+/// a time for every candidate that there is now: a library that was installed since must be tried.
+std::optional<Decision> Candidates::findKnown(const Decision &asked) const {
+  auto here = decided.find(asked.problem);
+  std::optional<Decision> known;
+  if (here != decided.end())
+    known = here->second;
+  else if (current.file)
+    known = current.file->find(asked.problem);
+  if (!known)
+    return std::nullopt;
+  Decision decision = asked;
+  for (Candidate &candidate : decision.candidates) {
+    auto measured = std::ranges::find(known->candidates, candidate.name, &Candidate::name);
+    if (measured == known->candidates.end() || measured->order != candidate.order)
+      return std::nullopt;
+    candidate.seconds = measured->seconds;
+  }
+  if (!decision.isMeasured() && here == decided.end())
+    return std::nullopt;
   return decision;
 }
 
-size_t Candidates::choose(std::string_view problem, std::span<const std::string> names,
-                          const std::function<void(size_t)> &run) {
+size_t Candidates::choose(Decision asked, const std::function<void(size_t)> &run) {
   // Hold the lock while measuring: concurrent measurements would disturb each other.
   std::lock_guard lock(mutex);
-  if (auto known = decided.find(problem); known != decided.end()) {
-    // A stored decision is valid if its winner is among the current candidates.
-    const std::string &winner = known->second.candidates[known->second.chosen].name;
-    if (auto name = std::find(names.begin(), names.end(), winner); name != names.end())
-      return static_cast<size_t>(name - names.begin());
-  }
-  Decision decision{.problem = std::string(problem), .candidates = {}};
-  if (current.measure && names.size() > 1) {
-    decision = measure(problem, names, run, current.secondsPerProblem);
+  if (asked.candidates.size() < 2)
+    return 0;
+  std::optional<Decision> known = findKnown(asked);
+  Decision decision = known ? *std::move(known) : std::move(asked);
+  const bool isOverBudget = spentSeconds >= current.secondsInAll;
+  if (!decision.isMeasured() && current.measure && !isOverBudget) {
+    measure(decision, run);
+    decision.chosen = fastest(decision.candidates, current.sameBits);
     if (current.onMeasured)
       current.onMeasured(decision);
-  } else {
-    for (const std::string &name : names)
-      decision.candidates.push_back({name, 0});
+    Status added = current.file ? current.file->add(decision) : Status();
+    if (!added.isOk() && current.onRemark)
+      current.onRemark(added.toString());
+  } else if (!decision.isMeasured() && current.measure && current.onRemark) {
+    current.onRemark(concat(decision.problem, ": not measured, because ", current.secondsInAll,
+                            " s were spent on other problems; its first candidate is used"));
   }
-  const size_t chosen = decision.chosen;
-  decided.insert_or_assign(std::string(problem), std::move(decision));
+  const size_t chosen = decision.chosen = fastest(decision.candidates, current.sameBits);
+  std::string problem = decision.problem;
+  decided.insert_or_assign(std::move(problem), std::move(decision));
   return chosen;
 }
 
-Candidates::Settings Candidates::measuringAloud() {
-  return {.measure = true, .onMeasured = [](const Decision &decision) {
-            std::fprintf(stderr, "runtime.tune: %s", toString(decision).c_str());
-          }};
+bool Candidates::canChoose() const {
+  std::lock_guard lock(mutex);
+  return current.measure || current.file || !decided.empty();
+}
+
+Candidates::Settings Candidates::settingsOf(const RuntimeOptions &options) {
+  Settings settings{.measure = options.tune, .sameBits = options.deterministic};
+  auto print = [](const std::string &text) {
+    std::fprintf(stderr, "tilewright: tuning: %s\n", text.c_str());
+  };
+  if (!options.tuningFile.empty()) {
+    // Slower programs are better than programs that do not start.
+    Result<std::shared_ptr<TuningFile>> file = TuningFile::open(options.tuningFile);
+    if (file.isOk())
+      settings.file = *std::move(file);
+    else
+      print(std::move(file).takeStatus().toString());
+  }
+  settings.onMeasured = [print](const Decision &decision) { print(toString(decision)); };
+  settings.onRemark = print;
+  return settings;
 }
 
 void Candidates::set(const Settings &settings) {
@@ -84,18 +121,18 @@ Candidates::Settings Candidates::settings() const {
   return current;
 }
 
-void Candidates::add(Decision decision) {
-  if (decision.chosen >= decision.candidates.size())
-    return;
+std::map<std::string, std::string> Candidates::freeze() {
   std::lock_guard lock(mutex);
-  std::string problem = decision.problem;
-  decided.insert_or_assign(std::move(problem), std::move(decision));
-}
-
-std::optional<Decision> Candidates::find(std::string_view problem) const {
-  std::lock_guard lock(mutex);
-  auto known = decided.find(problem);
-  return known == decided.end() ? std::nullopt : std::optional(known->second);
+  if (current.file)
+    for (Decision &decision : current.file->decisions())
+      decided.try_emplace(decision.problem, decision);
+  current.file = nullptr;
+  current.measure = false;
+  std::map<std::string, std::string> chosen;
+  for (const auto &[problem, decision] : decided)
+    if (decision.isMeasured())
+      chosen[problem] = decision.candidates[fastest(decision.candidates, current.sameBits)].name;
+  return chosen;
 }
 
 std::vector<Decision> Candidates::decisions() const {
@@ -104,26 +141,6 @@ std::vector<Decision> Candidates::decisions() const {
   for (const auto &[problem, decision] : decided)
     all.push_back(decision);
   return all;
-}
-
-std::string Candidates::toString(const Decision &decision) {
-  std::string text = concat(decision.problem, decision.isMeasured ? "\n" : " (not measured)\n");
-  for (size_t i = 0; i < decision.candidates.size(); ++i) {
-    const Decision::Candidate &candidate = decision.candidates[i];
-    char time[32] = "";
-    if (decision.isMeasured)
-      std::snprintf(time, sizeof(time), " %.3f ms", candidate.seconds * 1e3);
-    text += concat(i == decision.chosen ? "  * " : "    ", candidate.name,
-                   static_cast<const char *>(time), "\n");
-  }
-  return text;
-}
-
-std::string Candidates::toString() const {
-  std::string text;
-  for (const Decision &decision : decisions())
-    text += toString(decision);
-  return text;
 }
 
 Candidates &Candidates::ofProcess() {

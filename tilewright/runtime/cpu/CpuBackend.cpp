@@ -69,8 +69,8 @@ class CpuBackend final : public Backend {
 public:
   CpuBackend(const RuntimeOptions &options, std::shared_ptr<CustomCallResolver> customCalls)
       : options(options), customCalls(std::move(customCalls)) {
-    if (options.tune)
-      Candidates::ofProcess().set(Candidates::measuringAloud());
+    if (options.tune || !options.tuningFile.empty())
+      Candidates::ofProcess().set(Candidates::settingsOf(options));
   }
 
   std::string name() const override { return "cpu"; }

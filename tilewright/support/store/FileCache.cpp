@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Fingerprint.h"
+#include "tilewright/support/store/Descriptor.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <random>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace tilewright {
 
@@ -36,44 +36,13 @@ static Fingerprint fingerprintOf(std::string_view name, std::span<const std::byt
   return tilewright::fingerprintOf(std::as_bytes(std::span(both)));
 }
 
-namespace {
-/// A file descriptor that its destructor closes.
-class Descriptor {
-public:
-  explicit Descriptor(int number) : number(number) {}
-  ~Descriptor() {
-    if (number >= 0)
-      close(number);
-  }
-  Descriptor(const Descriptor &) = delete;
-  operator int() const { return number; }
-
-private:
-  const int number;
-};
-} // namespace
-
-/// Whether all bytes were read or written; if not, errno gives the reason.
-template <typename Transfer, typename Byte>
-static bool transferAll(Transfer transfer, int file, Byte *bytes, size_t count) {
-  while (count > 0) {
-    const ssize_t done = transfer(file, bytes, count);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    bytes += done;
-    count -= static_cast<size_t>(done);
-  }
-  return true;
-}
-
 std::optional<std::vector<std::byte>> FileCache::load(std::string_view name) const {
   const fs::path path = folder / concat(name, suffix);
   // O_NONBLOCK, because opening a FIFO would otherwise wait for a writer.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat facts;
-  if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > maxFile)
+  if (!file.isOpen() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      facts.st_size > maxFile)
     return std::nullopt;
   const auto size = static_cast<size_t>(facts.st_size);
   char found[heading.size()];
@@ -83,7 +52,8 @@ std::optional<std::vector<std::byte>> FileCache::load(std::string_view name) con
       transferAll(::read, file, stored.data(), stored.size()) &&
       transferAll(::read, file, content.data(), content.size()) &&
       heading == std::string_view(found, sizeof found) && stored == fingerprintOf(name, content)) {
-    futimens(file, nullptr); // marks it as used now; fails, without harm, on another user's file
+    futimens(file.get(),
+             nullptr); // marks it as used now; fails, without harm, on another user's file
     return content;
   }
   std::error_code ignored;
@@ -110,7 +80,7 @@ Status FileCache::store(std::string_view name, std::span<const std::byte> conten
       folder / concat(name, ".", (uint64_t(random()) << 32) | random(), temporarySuffix);
   {
     const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    if (file < 0)
+    if (!file.isOpen())
       return failure("create", temporary, errno);
     const Fingerprint fingerprint = fingerprintOf(name, content);
     if (!transferAll(::write, file, heading.data(), heading.size()) ||

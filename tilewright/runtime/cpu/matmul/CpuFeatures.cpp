@@ -1,6 +1,7 @@
 #include "tilewright/runtime/cpu/matmul/CpuFeatures.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <unistd.h>
 #if defined(__x86_64__)
@@ -58,11 +59,30 @@ static CpuFeatures detect() {
   return features;
 }
 
+static std::string detectModel() {
+  constexpr uint32_t firstLeaf = 0x80000002, leaves = 3;
+  uint32_t words[4 * leaves + 1] = {};
+  for (uint32_t i = 0; i < leaves; ++i)
+    if (uint32_t *at = words + 4 * i; !__get_cpuid(firstLeaf + i, at, at + 1, at + 2, at + 3))
+      return "";
+  const std::string_view text = reinterpret_cast<const char *>(words);
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos)
+    return "";
+  return std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
+}
+
 #else
 
 static CpuFeatures detect() { return {}; }
+static std::string detectModel() { return ""; }
 
 #endif
+
+const std::string &CpuFeatures::modelOfHost() {
+  static const std::string model = detectModel();
+  return model;
+}
 
 const CpuFeatures &CpuFeatures::host() {
   static const CpuFeatures features = [] {

@@ -30,6 +30,8 @@ struct CpuFeatures {
 
   /// "avx512+vnni+amx-bf16+amx-int8", for autotuning records.
   std::string name() const;
+  /// The processor's name as it states it: "Intel(R) Xeon(R) Platinum 8481C". Empty if unknown.
+  static const std::string &modelOfHost();
 };
 
 } // namespace tilewright::runtime::cpu

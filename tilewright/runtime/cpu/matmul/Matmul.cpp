@@ -172,7 +172,18 @@ std::string Matmul::name() const {
   case Path::panels:
     break;
   }
-  return concat(panel->name, " panels");
+  const std::string tiles = choice.maxRows || choice.maxColumns
+                                ? concat(" of ", choice.maxRows, "x", choice.maxColumns)
+                                : std::string();
+  return concat(panel->name, " panels", tiles);
+}
+
+std::string Matmul::order(int64_t threads) const {
+  if (sums == ElementType::i32 || sums == ElementType::i64)
+    return "exact";
+  if (chosenPath != Path::panels)
+    return name();
+  return concat(panel->name, " panels, ", summedParts(threads), " parts");
 }
 
 void Matmul::run(const MatmulOperands &operands, ThreadPool &pool) const {

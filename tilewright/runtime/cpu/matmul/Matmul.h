@@ -91,9 +91,8 @@ public:
   struct Choice {
     bool allowVector = true, allowDirect = true;
     bool allowNarrowPanels = true; // multiply bf16 and bytes unwidened if the machine can
-    /// The maximum size of a tile of sums, and the maximum number of summed elements packed at a
-    /// time; 0 derives them from the cache sizes.
-    int64_t maxRows = 0, maxColumns = 0, maxSummed = 0;
+    /// The maximum size of a tile of sums; 0 means 256.
+    int64_t maxRows = 0, maxColumns = 0;
     /// Products of at most this many elements, operands and result together, are not packed; 0
     /// decides by the cost of packing.
     int64_t maxDirect = 0;
@@ -115,11 +114,16 @@ public:
   ElementType sumsType() const { return sums; }
   /// The kernel of the path `panels`; null if there is nothing to multiply.
   const PanelKernel *panelKernel() const { return panel; }
-  /// "avx512 f32 14x32, panels", for records.
+  /// "avx512 f32 14x32 panels", for records.
   std::string name() const;
+  /// Products of one problem with equal texts add in the same order on pools of so many threads, so
+  /// their results have the same bits.
+  std::string order(int64_t threads) const;
 
 private:
   struct Runner;
+  /// The parts into which the path `panels` splits each sum (split-K).
+  int64_t summedParts(int64_t threads) const;
 
   MatmulProblem shape;
   CpuFeatures features;

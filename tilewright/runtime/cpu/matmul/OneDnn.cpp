@@ -368,4 +368,9 @@ std::string OneDnnMatmul::name() {
                 library->version.patch);
 }
 
+std::string OneDnnMatmul::whyAbsent() {
+  return OneDnnLibrary::get() ? concat(name(), ": has no kernel for these types and strides")
+                              : "onednn: libdnnl.so.3 and libdnnl.so.2 are not installed";
+}
+
 } // namespace tilewright::runtime::cpu

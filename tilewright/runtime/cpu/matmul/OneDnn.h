@@ -24,6 +24,8 @@ public:
 
   /// "onednn 3.2.0"
   static std::string name();
+  /// Why create() returned null: "onednn: not installed".
+  static std::string whyAbsent();
 
 private:
   struct Piece;

@@ -133,6 +133,16 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
   return blocking;
 }
 
+/// If there are few tiles and long sums, the sums are split over the threads.
+static int64_t summedPartsOf(const Blocking &blocking, int64_t threads) {
+  return std::max<int64_t>(
+      1, std::min(threads / (blocking.rowTiles * blocking.columnTiles), blocking.summedBlocks / 2));
+}
+
+int64_t Matmul::summedParts(int64_t threads) const {
+  return summedPartsOf(chooseBlocking(*panel, shape, features, choice, threads), threads);
+}
+
 /// Computes the sums of a tile over blocks [firstBlock, lastBlock).
 static void multiplyTile(const PanelKernel &kernel, const PackedOperand &lhs,
                          const PackedOperand &rhs, int64_t row, int64_t rows, int64_t column,
@@ -208,8 +218,7 @@ void Matmul::Runner::runPanels(const Product &product) const {
   auto rowsOf = [&](int64_t tile) { return tile % blocking.rowTiles * blocking.rows; };
   auto columnsOf = [&](int64_t tile) { return tile / blocking.rowTiles * blocking.columns; };
 
-  // If there are few tiles and long sums, split the sum over the threads (split-K).
-  if (const int64_t parts = std::min(threads / tiles, blocking.summedBlocks / 2); parts > 1) {
+  if (const int64_t parts = summedPartsOf(blocking, threads); parts > 1) {
     const int64_t blocksOfPart = divideUp(blocking.summedBlocks, parts);
     const int64_t partBytes = roundUp(shape.rows * shape.columns * sumBytes(), 64);
     std::byte *partial = scratch.get(PanelScratch::partial, parts * partBytes);

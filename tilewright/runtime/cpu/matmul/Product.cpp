@@ -21,7 +21,8 @@ std::string Product::problemName(unsigned threads) const {
                             sideName(problem.resultColumns));
   if (problem.batchCount() != 1)
     name += concat(" batch ", problem.batchCount());
-  return concat(name, ", ", CpuFeatures::host().name(), ", ", threads, " threads");
+  return concat(name, ", ", CpuFeatures::host().name(), ", ", threads, " threads, ",
+                CpuFeatures::modelOfHost(), ", kernels " TILEWRIGHT_MATMUL_SOURCES);
 }
 
 void Product::Contender::run(const MatmulOperands &operands, ThreadPool &pool) const {
@@ -31,22 +32,36 @@ void Product::Contender::run(const MatmulOperands &operands, ThreadPool &pool) c
     matmul->run(operands, pool);
 }
 
-std::vector<Product::Contender> Product::contenders(unsigned threads) const {
+std::vector<Product::Contender> Product::contenders(unsigned threads, Decision &decision) const {
   std::vector<Contender> all;
   auto addOurs = [&](const Matmul::Choice &choice) {
     auto matmul = std::make_unique<Matmul>(problem, CpuFeatures::host(), choice);
-    std::string name = matmul->name();
-    for (const Contender &other : all)
-      if (other.name == name)
+    Candidate candidate{matmul->name(), matmul->order(threads)};
+    for (const Candidate &other : decision.candidates)
+      if (other.name == candidate.name)
         return;
-    all.push_back({std::move(name), std::move(matmul), nullptr});
+    decision.candidates.push_back(std::move(candidate));
+    all.push_back({std::move(matmul), nullptr});
   };
   addOurs({});
   addOurs({.allowDirect = false});
-  addOurs({.allowVector = false, .allowDirect = false});
+  const Matmul::Choice panels{.allowVector = false, .allowDirect = false};
+  addOurs(panels);
+  // Other tiles matter only if there are several.
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{128, 256}, {256, 128}, {512, 512}})
+    if (problem.rows > rows / 2 && problem.columns > columns / 2) {
+      Matmul::Choice tiles = panels;
+      tiles.maxRows = rows, tiles.maxColumns = columns;
+      addOurs(tiles);
+    }
   addOurs({.allowVector = false, .allowDirect = false, .allowNarrowPanels = false});
-  if (auto oneDnn = OneDnnMatmul::create(problem, threads))
-    all.push_back({OneDnnMatmul::name(), nullptr, std::move(oneDnn)});
+  if (auto oneDnn = OneDnnMatmul::create(problem, threads)) {
+    const bool isExact = decision.candidates.front().order == "exact";
+    decision.candidates.push_back({OneDnnMatmul::name(), isExact ? "exact" : "onednn"});
+    all.push_back({nullptr, std::move(oneDnn)});
+  } else {
+    decision.absent.push_back(OneDnnMatmul::whyAbsent());
+  }
   return all;
 }
 
@@ -54,13 +69,11 @@ void Product::decide(const MatmulOperands &operands, ThreadPool &pool) const {
   std::lock_guard lock(mutex);
   if (isDecided.load(std::memory_order_relaxed))
     return;
-  if (candidates.settings().measure && preferred.path() != Matmul::Path::empty) {
-    std::vector<Contender> all = contenders(pool.threadCount());
-    std::vector<std::string> names;
-    for (const Contender &each : all)
-      names.push_back(each.name);
-    const size_t choice = candidates.choose(problemName(pool.threadCount()), names,
-                                            [&](size_t i) { all[i].run(operands, pool); });
+  if (candidates.canChoose() && preferred.path() != Matmul::Path::empty) {
+    Decision decision{.problem = problemName(pool.threadCount())};
+    std::vector<Contender> all = contenders(pool.threadCount(), decision);
+    const size_t choice =
+        candidates.choose(std::move(decision), [&](size_t i) { all[i].run(operands, pool); });
     if (choice > 0)
       winner = std::make_unique<Contender>(std::move(all[choice]));
   }

@@ -12,9 +12,10 @@
 
 namespace tilewright::runtime::cpu {
 
-/// A product. Uses the kernel that Matmul chooses, unless `candidates` measures: then the first run
-/// times that kernel, our other variants and oneDNN on its operands, and later runs use the
-/// fastest. Runs with a prologue or epilogue always use our kernels. Thread-safe.
+/// A product. Uses the kernel that Matmul chooses, unless `candidates` has measurements of this
+/// product or may make them: then the first run times that kernel, our other variants and oneDNN on
+/// its operands, and later runs use the fastest. Runs with a prologue or epilogue always use our
+/// kernels. Thread-safe.
 class Product {
 public:
   explicit Product(MatmulProblem problem, Candidates &candidates = Candidates::ofProcess());
@@ -22,19 +23,19 @@ public:
   void run(const MatmulOperands &operands, ThreadPool &pool) const;
 
   /// The key of the autotuning record, with everything that the choice depends on: "dot f32 f32 f32
-  /// 512x512x512 …, avx512, 2 threads".
+  /// 512x512x512 …, avx512, 2 threads, " the processor's model and the version of our kernels.
   std::string problemName(unsigned threads) const;
   const Matmul &ours() const { return preferred; }
 
 private:
   /// An implementation of the product; exactly one of `matmul` and `oneDnn` is set.
   struct Contender {
-    std::string name;
     std::unique_ptr<Matmul> matmul;
     std::unique_ptr<OneDnnMatmul> oneDnn;
     void run(const MatmulOperands &operands, ThreadPool &pool) const;
   };
-  std::vector<Contender> contenders(unsigned threads) const;
+  /// `decision` gets their names, orders and the reasons for absent ones.
+  std::vector<Contender> contenders(unsigned threads, Decision &decision) const;
   void decide(const MatmulOperands &operands, ThreadPool &pool) const;
 
   MatmulProblem problem;

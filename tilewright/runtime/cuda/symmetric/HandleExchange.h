@@ -40,9 +40,9 @@ private:
 
   const collective::Membership membership;
   tilewright::KeyValueStore &store;
-  collective::Descriptor listener, wake; // an event of `wake` ends the thread
+  Descriptor listener, wake; // an event of `wake` ends the thread
   std::mutex mutex;
-  std::map<std::string, std::unique_ptr<collective::Descriptor>> offered; // guarded by mutex
+  std::map<std::string, std::unique_ptr<Descriptor>> offered; // guarded by mutex
   std::thread thread;
 };
 

@@ -116,7 +116,7 @@ Status SymmetricEngine::State::importParts(const std::vector<int64_t> &engineRan
                       exchange->get(processOfRank[static_cast<size_t>(engineRanks[i])],
                                     nameOfPart(engineRanks, lane, i), deadline,
                                     [&] { return failed(); }));
-    const collective::Descriptor closed(descriptor);
+    const Descriptor closed(descriptor);
     TILEWRIGHT_TRY(team->memory->importPart(i, descriptor));
   }
   return Status();
