@@ -37,7 +37,7 @@ def read(path):
 
 
 def is_right(kind, address, evidence):
-    """Whether the finding has the kind that the change must cause, at an instruction after it (or before it in a loop)."""
+    """Whether the finding has the kind that the change must cause. The instruction is not compared."""
     found = evidence.split()[0]
     if kind == "nop":
         return found == "wait-states"
@@ -65,7 +65,7 @@ def main(path, share=0.98):
         row[verdict] += 1
         row["right"] += verdict == "named" and is_right(kind, address, evidence)
         row["excess"] += verdict == "harmless" and any(re.search(pattern, evidence) for pattern in EXCESS)
-    print("| mutants | all | named | at the right place | wrong values only | failed | harmless (LLVM's excess) | not executed | share |")
+    print("| mutants | all | named | of the right kind | wrong values only | failed | harmless (LLVM's excess) | not executed | share |")
     print("|---|---|---|---|---|---|---|---|---|")
     is_good = not originals
     for (kind, change), row in sorted(table.items()):

@@ -165,12 +165,13 @@ def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
     a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
 
     With `attention`, and unless the target is a GPU without matrix instructions, a maximum, a sum and a product that are the softmax of another product's results times values
-    become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not.
+    become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not. On CPUs, products of its gradients may read them: they
+    become `exec.softmax_dot_backward`.
 
     With `block-size`, the reductions of the function's largest cascade are computed in blocks of elements, in sequence: this shows
     what a kernel would compute, and the evaluator judges it.
 
-    Input: simplified StableHLO. Output: the same, with `exec.softmax_dot`. Explains only if remarks are wanted (`tilewright explain fusion`).
+    Input: simplified StableHLO. Output: the same, with `exec.softmax_dot` and `exec.softmax_dot_backward`. Explains only if remarks are wanted (`tilewright explain fusion`).
     Numerics: as README.md of `cascade/` states; docs/design/cascades.md has those of `exec.softmax_dot`.
   }];
   let dependentDialects = ["::tilewright::exec::ExecDialect", "::tilewright::stablehlo::StablehloDialect",

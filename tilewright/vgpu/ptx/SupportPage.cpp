@@ -71,9 +71,9 @@ std::string supportPage() {
   page +=
       "\nEvery row is executed, and run by `test/vgpu/forms` against a reference.\n"
       "\n## Executed with a restriction\n\n| instruction | how |\n|---|---|\n"
-      "| `cvt.rs` | the bits of the random operand for each value are those that were measured; "
-      "PTX "
-      "shows them in figures |\n"
+      "| `cvt.rs` | PTX shows in figures which bits of the random operand each value takes: for "
+      "four "
+      "values they are those that others measured, for two those that kernels rely on |\n"
       "| `im2col::w` | the pixels of the halo are those that follow in the same order |\n"
       "| `im2col::w::128` | only without a halo, whose place PTX shows in a figure |\n"
       "| `multimem.*` | members are combined in the order in which their devices joined the team; "
