@@ -14,7 +14,6 @@
 namespace tilewright::runtime::cuda {
 
 using namespace std::chrono_literals;
-using Descriptor;
 
 /// These sockets preserve message boundaries. A request is the name of a descriptor; the reply is a
 /// byte, with the descriptor if it has been offered.
