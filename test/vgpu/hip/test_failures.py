@@ -45,6 +45,21 @@ def test_error(program, what, error, message):
     assert result.returncode == (3 if what in ("address", "freed", "host") else 0)
 
 
+@pytest.mark.parametrize(
+    "what, message",
+    [
+        ("race", r"race.*_Z7reversePi"),
+        ("unwritten", r"never written.*"),
+    ],
+)
+def test_checks_report_a_kernel_that_happens_to_work(program, what, message):
+    assert vgpu(program, what).stdout == "hipSuccess\n"
+    result = vgpu(program, what, flags=[CHIP, "--check=all"])
+    assert result.stdout == "hipSuccess\n" and re.search(message, result.stderr, re.DOTALL | re.IGNORECASE), result.stdout + result.stderr
+    result = vgpu("true", flags=[CHIP, "--check=count"])
+    assert result.returncode == 2 and "neither counted nor recorded yet" in result.stderr
+
+
 def test_an_endless_kernel_ends_at_the_time_limit(program):
     result = vgpu(program, "endless", flags=[CHIP, "--timeout=0.2"])
     assert result.stdout == "hipErrorLaunchTimeOut\n" and result.returncode == 3

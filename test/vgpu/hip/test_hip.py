@@ -40,5 +40,6 @@ def test_program(programs, name, chip, pytestconfig):
     if not pytestconfig.getoption("--all") and (name not in SAMPLE or chip != CHIPS[1]):
         pytest.skip("with --all")
     program, bundle = programs(name)
-    result = vgpu(program, bundle, flags=[f"--chip={chip}", "--devices=2"])
-    assert result.returncode == 0 and "passed" in result.stdout, result.stdout + result.stderr
+    for checks in [], ["--check=all"]:
+        result = vgpu(program, bundle, flags=[f"--chip={chip}", "--devices=2", *checks])
+        assert result.returncode == 0 and "passed" in result.stdout, result.stdout + result.stderr

@@ -3,6 +3,8 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 #include "tilewright/vgpu/driver/Launch.h"
+#include "tilewright/vgpu/driver/observe/ObserveCheck.h"
+#include "tilewright/vgpu/driver/observe/Order.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
 #include "tilewright/vgpu/hip/HipTypes.h"
 
@@ -154,7 +156,14 @@ Status CodeBinary::launch(driver::Context &context, const KernelWork &work,
   config.timeLimit = settings.timeLimit;
   config.stop = &stop;
   config.pool = driver::Driver::get().pool.get();
-  return amdgcn::launch(*object, work.function->name, config, work.parameters);
+  std::unique_ptr<driver::Observation> observation = driver::startChecking();
+  if (observation) {
+    config.observer = &observation->observer();
+    config.order = driver::currentOrder(work.function->binary);
+    config.device = context.device.ordinal;
+  }
+  return driver::endObservation(
+      observation.get(), amdgcn::launch(*object, work.function->name, config, work.parameters));
 }
 
 } // namespace tilewright::vgpu::hip

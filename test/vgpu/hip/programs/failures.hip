@@ -9,6 +9,13 @@ __global__ void wait(volatile int *x) {
   while (*x == 0) {
   }
 }
+// Lacks a barrier between the stores of one wave and the loads of another.
+__global__ void reverse(int *x) {
+  __shared__ int values[128];
+  values[threadIdx.x] = x[threadIdx.x % 100];
+  x[threadIdx.x % 100] = values[127 - threadIdx.x];
+}
+__global__ void copy(int *to, const int *from) { to[threadIdx.x] = from[threadIdx.x]; }
 
 int main(int, char **words) {
   const char *what = words[1];
@@ -29,6 +36,14 @@ int main(int, char **words) {
     std::signal(SIGINT, [](int) {}); // a signal before the kernel begins must not end the program
     std::fputs("begins\n", stderr);
     wait<<<1, 64>>>(x);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "race")) {
+    reverse<<<1, 128>>>(x);
+    error = hipDeviceSynchronize();
+  } else if (!std::strcmp(what, "unwritten")) {
+    int *fresh = nullptr;
+    HIP(hipMalloc(&fresh, 256));
+    copy<<<1, 64>>>(x, fresh);
     error = hipDeviceSynchronize();
   } else if (!std::strcmp(what, "memory")) {
     void *much = nullptr;

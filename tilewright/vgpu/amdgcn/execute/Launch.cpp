@@ -321,7 +321,8 @@ static Status runGrid(const Dispatch &dispatch, const StartState &start, const L
         stopper.fail(std::move(status));
     }
   };
-  if (config.pool && count > 1)
+  // Waves tell the observer what they do in the order of one thread.
+  if (config.pool && count > 1 && !watch)
     config.pool->parallelFor(config.pool->threadCount(), 1, [&](int64_t, int64_t) { work(); });
   else
     work();

@@ -6,17 +6,19 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-static uint64_t addressOf(const Wave &wave, const Op &op, unsigned lane) {
+// The sum of an address and an offset wraps at 32 bits: compilers turn `values[127 - i]` into a
+// negative address and a positive offset.
+static uint32_t addressOf(const Wave &wave, const Op &op, unsigned lane) {
   return wave.vectors[op.sources[0].index].lanes[lane];
 }
-static uint64_t offsetOf(const Op &op) {
-  return static_cast<uint64_t>(op.instruction.memory.offset);
+static uint32_t offsetOf(const Op &op) {
+  return static_cast<uint32_t>(op.instruction.memory.offset);
 }
 
 /// Calls `function(lane, address)` for the active lanes until one fails. Addresses are read first,
 /// because a load may overwrite its own address register.
 template <typename Function> static void forAddresses(Wave &wave, const Op &op, Function function) {
-  std::array<uint64_t, laneCount> addresses;
+  std::array<uint32_t, laneCount> addresses;
   forLanes(wave.exec(), [&](unsigned lane) { addresses[lane] = addressOf(wave, op, lane); });
   forLanes(wave.exec(), [&](unsigned lane) {
     if (wave.state != WaveState::failed)
@@ -26,7 +28,7 @@ template <typename Function> static void forAddresses(Wave &wave, const Op &op, 
 
 static void readOrWrite(Wave &wave, const Op &op) {
   const MemoryMeaning &meaning = *op.meaning.memory;
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     std::byte *memory = locateLds(wave, op, lane, address + offsetOf(op), meaning.bytes);
     if (!memory)
       return;
@@ -41,9 +43,9 @@ static void readOrWrite(Wave &wave, const Op &op) {
 static void readOrWriteTwo(Wave &wave, const Op &op) {
   const MemoryMeaning &meaning = *op.meaning.memory;
   const bool isFar = op.instruction.row->name.find("st64") != std::string_view::npos;
-  const uint64_t step = meaning.bytes * (isFar ? 64u : 1u);
-  const uint64_t offsets[] = {offsetOf(op) * step, op.instruction.memory.offset1 * step};
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  const uint32_t step = meaning.bytes * (isFar ? 64u : 1u);
+  const uint32_t offsets[] = {offsetOf(op) * step, op.instruction.memory.offset1 * step};
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     for (unsigned i = 0; i < 2; ++i) {
       std::byte *memory = locateLds(wave, op, lane, address + offsets[i], meaning.bytes);
       if (!memory)
@@ -61,9 +63,9 @@ static void readOrWriteTwo(Wave &wave, const Op &op) {
 
 static void atomic(Wave &wave, const Op &op) {
   const MemoryMeaning &meaning = *op.meaning.memory;
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     // The hardware ignores the lowest bits of the address.
-    const uint64_t aligned = (address + offsetOf(op)) & ~uint64_t(meaning.bytes - 1u);
+    const uint32_t aligned = (address + offsetOf(op)) & ~(meaning.bytes - 1u);
     std::byte *memory = locateLds(wave, op, lane, aligned, meaning.bytes);
     if (!memory)
       return;
@@ -97,7 +99,7 @@ static TransposePlace transposed(unsigned bits, unsigned lane, unsigned element)
 
 template <unsigned bits> static void readTransposed(Wave &wave, const Op &op) {
   std::array<u64, laneCount> loaded{};
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     if (const std::byte *memory = locateLds(wave, op, lane, address + offsetOf(op), 8))
       std::memcpy(&loaded[lane], memory, 8);
   });
@@ -120,7 +122,7 @@ template <unsigned bits> static void readTransposed(Wave &wave, const Op &op) {
 static void bpermute(Wave &wave, const Op &op) {
   const LaneMask exec = wave.exec();
   const auto data = wave.vectors[op.sources[1].index].lanes;
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     const unsigned from = static_cast<unsigned>((address + offsetOf(op)) / 4 % laneCount);
     wave.vectors[op.destination.index].lanes[lane] = (exec >> from & 1) != 0 ? data[from] : 0;
   });
@@ -130,7 +132,7 @@ static void bpermute(Wave &wave, const Op &op) {
 static void permute(Wave &wave, const Op &op) {
   std::array<u32, laneCount> received{};
   const auto data = wave.vectors[op.sources[1].index].lanes;
-  forAddresses(wave, op, [&](unsigned lane, uint64_t address) {
+  forAddresses(wave, op, [&](unsigned lane, uint32_t address) {
     received[(address + offsetOf(op)) / 4 % laneCount] = data[lane];
   });
   forLanes(wave.exec(),

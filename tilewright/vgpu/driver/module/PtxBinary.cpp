@@ -198,13 +198,8 @@ Status PtxBinary::launch(Context &context, const KernelWork &work, const std::at
   std::unique_ptr<Observation> observation = startObservation(driver.settings.checks, launch);
   if (observation)
     config.observer = &observation->observer();
-  Status status = machine::launch(*module, function.name, config, arguments);
-  if (observation) {
-    status = observation->finished(std::move(status));
-    if (std::string found = observation->report(); !found.empty())
-      noteReport("checks", found);
-  }
-  return status;
+  return endObservation(observation.get(),
+                        machine::launch(*module, function.name, config, arguments));
 }
 
 } // namespace tilewright::vgpu::driver

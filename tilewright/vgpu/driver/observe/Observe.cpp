@@ -10,18 +10,20 @@
 
 namespace tilewright::vgpu::driver {
 
+static std::unique_ptr<Observation> startCheckingOf(const LaunchFacts &) { return startChecking(); }
+
 // One row for each kind; `start` creates the observation of one launch.
 static constexpr std::array kinds{
-    ObservationKind{"all", "all four checks", startChecking},
+    ObservationKind{"all", "all four checks", startCheckingOf},
     ObservationKind{"races", "unordered accesses, missing fences, registers of wgmma",
-                    startChecking},
+                    startCheckingOf},
     ObservationKind{"uninit", "reads of shared and device memory that was never written",
-                    startChecking},
-    ObservationKind{"bounds", "accesses before and past the end of allocations", startChecking},
+                    startCheckingOf},
+    ObservationKind{"bounds", "accesses before and past the end of allocations", startCheckingOf},
     ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
-                    startChecking},
+                    startCheckingOf},
     ObservationKind{"strict", "all rules of PTX, even those from which compilers deviate",
-                    startChecking},
+                    startCheckingOf},
     ObservationKind{"count",
                     "instructions, sectors, bank conflicts, tensor-core work and waits by line",
                     startCounting},

@@ -90,7 +90,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Observation> startChecking(const LaunchFacts &) {
+std::unique_ptr<Observation> startChecking() {
   check::Checker *checker = processChecker();
   return checker ? std::make_unique<Checking>(*checker) : nullptr;
 }

@@ -8,8 +8,8 @@ namespace tilewright::vgpu::driver {
 
 /// Observes a launch with the checks that TILEWRIGHT_VGPU_CHECK names. One checker observes all
 /// launches of the process, so that an error that occurs in every launch is reported once. A
-/// finding does not make the launch fail: Observation::report() returns it.
-std::unique_ptr<Observation> startChecking(const LaunchFacts &facts);
+/// finding does not make the launch fail: Observation::report() returns it. Null if no check is on.
+std::unique_ptr<Observation> startChecking();
 
 /// Whether out-of-bounds accesses are findings. If so, a launch should not stop at the first one.
 bool areBoundsChecked();

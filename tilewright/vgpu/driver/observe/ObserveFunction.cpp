@@ -89,8 +89,7 @@ void showAccesses(const Context &context, std::string_view name,
     config.block = {32, 1, 1};
     config.accessor = {context.device.ordinal, 0};
     config.order = currentOrder(module);
-    std::unique_ptr<Observation> observation =
-        startChecking({*module, name, config, context.device.ordinal});
+    std::unique_ptr<Observation> observation = startChecking();
     if (!observation)
       return;
     config.observer = &observation->observer();

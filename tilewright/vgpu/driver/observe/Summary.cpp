@@ -118,6 +118,15 @@ void noteReport(std::string_view check, std::string_view text) {
   noted(all, true);
 }
 
+Status endObservation(Observation *observation, Status status) {
+  if (!observation)
+    return status;
+  status = observation->finished(std::move(status));
+  if (std::string found = observation->report(); !found.empty())
+    noteReport("checks", found);
+  return status;
+}
+
 void writeSummary() {
   if (!Driver::isInitialised())
     return; // a forked child may not lock: a thread of the parent may hold the mutex

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_SUMMARY_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVE_SUMMARY_H
 
+#include "tilewright/vgpu/driver/observe/Observe.h"
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -21,6 +23,9 @@ void noteRefusal(std::string_view text);
 void noteMissing(std::string_view function);
 /// The findings of a check so far, as text. Only `tilewright vgpu run` prints it.
 void noteReport(std::string_view check, std::string_view text);
+/// Ends the observation of a launch, which may be null, and notes its findings. Returns the status
+/// of the launch.
+Status endObservation(Observation *observation, Status status);
 void writeSummary();
 
 /// escaped() encodes a text as one value of a line; unescaped() decodes it.
