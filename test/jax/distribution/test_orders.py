@@ -4,11 +4,13 @@ import orders
 import pytest
 
 
-@pytest.mark.parametrize("step, of_xla, of_latency_hiding", [("FSDP 64", 0.1, 0.5), ("DPxTP 8x8", 0.5, 1.01)])
-def test_exposed_communication(step, of_xla, of_latency_hiding):
+# Of FSDP's communication, 0.07 of XLA's was exposed while attention was several kernels: they took 6 ms more, behind which more was hidden.
+@pytest.mark.parametrize("step, of_xla, of_latency_hiding, time_of_xla", [("FSDP 64", 0.12, 0.5, 0.765), ("DPxTP 8x8", 0.5, 1.01, 1)])
+def test_exposed_communication(step, of_xla, of_latency_hiding, time_of_xla):
     rows = orders.compare(step)
     exposed = {order: row["exposed"] for order, row in rows.items()}
     assert exposed["program"] == pytest.approx(rows["program"]["communication"]), "nothing is hidden in the program's own order"
     assert exposed["ours"] <= of_xla * exposed["xla"], exposed
     assert exposed["ours"] <= of_latency_hiding * exposed["xla latency hiding"], exposed
+    assert rows["ours"]["seconds"] <= time_of_xla * rows["xla"]["seconds"], rows
     assert rows["ours"]["seconds"] <= 1.001 * min(row["seconds"] for row in rows.values())
