@@ -42,7 +42,12 @@ ElementGroup groupOf(TensorElement element) {
 //   3-6     strides of dimensions 1 to 4 in units of 16 bytes
 //   7       bits 32-35 of those strides, 4 each
 //   8-12    sizes - 1
-//   bytes 55-59  box sizes - 1;  60-64  steps - 1;  65 mode;  66-67 pixels - 1;  68-79 corners
+//   bytes 55-59  box sizes - 1;  60-64  steps - 1
+// The rest is ours, for im2col. Programs that make maps themselves leave these bytes as they were,
+// so they count only behind a mark:
+//   bytes 65 mode;  66-67 pixels - 1;  68-79 corners;  80-87 the mark
+
+static constexpr char walkMark[8] = {'i', 'm', '2', 'c', 'o', 'l', ' ', '1'};
 
 /// The element types in the order of their codes.
 static constexpr TensorElement coded[] = {
@@ -87,12 +92,15 @@ void TensorMap::encode(std::byte *to) const {
     bytes[55 + i] = static_cast<uint8_t>(box[i] - 1);
     bytes[60 + i] = static_cast<uint8_t>(step[i] - 1);
   }
-  bytes[65] = static_cast<uint8_t>(mode);
-  const auto count = static_cast<uint16_t>(pixels - 1);
-  std::memcpy(bytes + 66, &count, 2);
-  for (unsigned i = 0; i < 3; ++i) {
-    const int16_t corners[] = {static_cast<int16_t>(lower[i]), static_cast<int16_t>(upper[i])};
-    std::memcpy(bytes + 68 + 4 * i, corners, sizeof(corners));
+  if (mode != TensorMode::tile) {
+    bytes[65] = static_cast<uint8_t>(mode);
+    const auto count = static_cast<uint16_t>(pixels - 1);
+    std::memcpy(bytes + 66, &count, 2);
+    for (unsigned i = 0; i < 3; ++i) {
+      const int16_t corners[] = {static_cast<int16_t>(lower[i]), static_cast<int16_t>(upper[i])};
+      std::memcpy(bytes + 68 + 4 * i, corners, sizeof(corners));
+    }
+    std::memcpy(bytes + 80, walkMark, sizeof(walkMark));
   }
   std::memcpy(to, words, sizeof(words));
 }
@@ -116,6 +124,8 @@ TensorMap TensorMap::decode(const std::byte *from) {
     map.box[i] = bytes[55 + i] + 1u;
     map.step[i] = bytes[60 + i] + 1u;
   }
+  if (std::memcmp(bytes + 80, walkMark, sizeof(walkMark)) != 0)
+    return map;
   map.mode = static_cast<TensorMode>(bytes[65] & 3);
   uint16_t count;
   std::memcpy(&count, bytes + 66, 2);

@@ -49,6 +49,23 @@ Box boxAt(const TensorMap &map, int64_t w, int64_t h, int64_t n) {
   return Box{map, {0, w, h, n}};
 }
 
+/// The CuTe DSL makes maps of tiles itself and leaves the bytes behind the steps as they were.
+TEST(TensorWalk, BytesThatAProgramLeavesAreNoIm2col) {
+  TensorMap map;
+  map.rank = 2;
+  std::byte bytes[128];
+  map.encode(bytes);
+  std::fill(bytes + 65, bytes + 128, std::byte(0x57));
+  EXPECT_EQ(TensorMap::decode(bytes).mode, TensorMode::tile);
+  map.mode = TensorMode::im2colW;
+  map.pixels = 700;
+  map.lower = {-3, 2, 1};
+  map.encode(bytes);
+  EXPECT_EQ(TensorMap::decode(bytes).mode, TensorMode::im2colW);
+  EXPECT_EQ(TensorMap::decode(bytes).pixels, 700u);
+  EXPECT_EQ(TensorMap::decode(bytes).lower, map.lower);
+}
+
 TEST(TensorWalk, Im2colContinuesInTheNextRow) {
   const TensorMap map = images(TensorMode::im2col, -1, -1, 4);
   Box box = boxAt(map, 7, 7, 4);
