@@ -43,8 +43,8 @@ TEST(CheckExecutable, Indices) {
                 [](auto &e) { action<LaunchStep>(e, 0).kernel = 2; });
   expectFailure(index, "uses allocation 7, expected an index less than 7",
                 [](auto &e) { action<LaunchStep>(e, 0).buffers[0].allocation = 7; });
-  expectFailure(index, "uses library kernel 3, expected an index less than 3",
-                [](auto &e) { action<LibraryStep>(e, 1).library = 3; });
+  expectFailure(index, "uses library kernel 4, expected an index less than 4",
+                [](auto &e) { action<LibraryStep>(e, 1).library = 4; });
   expectFailure(index, "uses type 4294967295, expected an index less than 3",
                 [](auto &e) { action<LibraryStep>(e, 1).results[0].type = none; });
   expectFailure(index, "uses block 9, expected an index less than 9",
