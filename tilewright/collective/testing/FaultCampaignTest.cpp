@@ -62,12 +62,13 @@ std::string load() {
   return getloadavg(averages, 3) == 3 ? concat(averages[0], ", ", averages[1]) : "unknown";
 }
 
-/// Counts only our files, because other programs use the directory, too.
+/// Counts only our files, because other programs use the directory, too. The folder of the flight
+/// recorder, which the first job of a user creates, is there to stay.
 size_t filesIn(const char *directory) {
   std::error_code ignored;
   const std::filesystem::directory_iterator all(directory, ignored);
   return static_cast<size_t>(std::count_if(begin(all), end(all), [](const auto &file) {
-    return file.path().filename().string().starts_with("tilewright");
+    return file.is_regular_file() && file.path().filename().string().starts_with("tilewright");
   }));
 }
 
