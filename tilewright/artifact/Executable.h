@@ -200,8 +200,19 @@ struct CollectiveDoneStep {
   bool operator==(const CollectiveDoneStep &) const = default;
 };
 
-using StepAction = std::variant<LaunchStep, LibraryStep, CustomCallStep, CopyStep, WhileStep,
-                                BranchStep, CollectiveStartStep, CollectiveDoneStep>;
+using AnyStepAction = std::variant<LaunchStep, LibraryStep, CustomCallStep, CopyStep, WhileStep,
+                                   BranchStep, CollectiveStartStep, CollectiveDoneStep>;
+/// Its special members are compiled once, because many units copy and destroy steps.
+struct StepAction : AnyStepAction {
+  using AnyStepAction::AnyStepAction;
+  StepAction();
+  StepAction(const StepAction &);
+  StepAction(StepAction &&) noexcept;
+  StepAction &operator=(const StepAction &);
+  StepAction &operator=(StepAction &&) noexcept;
+  ~StepAction();
+  bool operator==(const StepAction &) const;
+};
 struct Step {
   StepAction action;
   std::string name;     // shown in timelines: "fusion.3 softmax"

@@ -4,6 +4,19 @@
 
 namespace tilewright::artifact {
 
+LibraryCall::LibraryCall() = default;
+LibraryCall::LibraryCall(const LibraryCall &) = default;
+LibraryCall::LibraryCall(LibraryCall &&) noexcept = default;
+LibraryCall &LibraryCall::operator=(const LibraryCall &) = default;
+LibraryCall &LibraryCall::operator=(LibraryCall &&) noexcept = default;
+LibraryCall::~LibraryCall() = default;
+bool LibraryCall::operator==(const LibraryCall &other) const {
+  return static_cast<const AnyLibraryCall &>(*this) == static_cast<const AnyLibraryCall &>(other);
+}
+std::strong_ordering LibraryCall::operator<=>(const LibraryCall &other) const {
+  return static_cast<const AnyLibraryCall &>(*this) <=> static_cast<const AnyLibraryCall &>(other);
+}
+
 std::string_view nameOf(const LibraryCall &call) {
   return std::visit([](const auto &held) { return held.name; }, call);
 }

@@ -37,13 +37,26 @@ template <typename, typename... Calls> struct VariantOf {
 };
 } // namespace detail
 
-/// A call of any kernel. The library dispatches with std::visit, so that a call without a kernel
-/// does not compile.
-using LibraryCall = detail::VariantOf<void
+using AnyLibraryCall = detail::VariantOf<void
 #define TILEWRIGHT_FIELD(type, member, name, initial)
 #define TILEWRIGHT_LIBRARY_CALL(Call, kernel, ...) , Call
 #include "tilewright/artifact/LibraryCalls.def"
-                                      >::Type;
+                                         >::Type;
+
+/// A call of any kernel. The library dispatches with std::visit, so that a call without a kernel
+/// does not compile. Its special members are compiled once, because each of them is a function for
+/// every call.
+struct LibraryCall : AnyLibraryCall {
+  using AnyLibraryCall::AnyLibraryCall;
+  LibraryCall();
+  LibraryCall(const LibraryCall &);
+  LibraryCall(LibraryCall &&) noexcept;
+  LibraryCall &operator=(const LibraryCall &);
+  LibraryCall &operator=(LibraryCall &&) noexcept;
+  ~LibraryCall();
+  bool operator==(const LibraryCall &) const;
+  std::strong_ordering operator<=>(const LibraryCall &) const;
+};
 
 /// Calls `visit(name, member)` for each field of a call, in the order of the file.
 #define TILEWRIGHT_FIELD(type, member, name, initial) visit(name, call.member);

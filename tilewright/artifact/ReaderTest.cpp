@@ -210,7 +210,7 @@ TEST(ExecutableReader, EveryLibraryCallIsGivenBack) {
   };
   [&]<typename... Calls>(std::type_identity<std::variant<Calls...>>) {
     (expectRead(Calls()), ...);
-  }(std::type_identity<LibraryCall>());
+  }(std::type_identity<AnyLibraryCall>());
 }
 
 TEST(ExecutableReader, EnumsOfLibraryCallsAreChecked) {

@@ -34,7 +34,7 @@ TEST(Library, TooFewOperandsAreAnError) {
       TestCall call(each);
       EXPECT_EQ(call.run().error(), Error::libraryCall) << nameOf(each);
     }
-  }(std::type_identity<LibraryCall>());
+  }(std::type_identity<artifact::AnyLibraryCall>());
 }
 
 TEST(Library, OnlyReduceHasArgMax) {
