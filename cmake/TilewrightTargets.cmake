@@ -80,7 +80,7 @@ function(tilewright_dialect name)
   add_public_tablegen_target(Tilewright${name}IncGen)
 endfunction()
 
-# Uses the shared PCH of a kind (std, test, ir, ops, nvvm) that was made for this target's level of optimisation: the
+# Uses the shared PCH of a kind (std, test, ir, ops, ops_test, nvvm) that was made for this target's level of optimisation: the
 # compiler refuses one that was made for another.
 function(tilewright_use_pch name kind)
   if(NOT TILEWRIGHT_PCH)
@@ -187,7 +187,7 @@ function(tilewright_test name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Dev>:-O2>)
   endif()
   if(NOT ARG_NO_LLVM)
-    tilewright_use_llvm(${name})
+    tilewright_use_llvm(${name} ops_test)
   else()
     tilewright_use_pch(${name} test)
   endif()
@@ -257,8 +257,8 @@ if(TILEWRIGHT_PCH)
     <functional> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread>
     <tuple> <unordered_map> <utility> <variant> <vector>)
   tilewright_pch(std LIBRARIES Threads::Threads HEADERS ${standard_headers})
-  tilewright_pch(test LIBRARIES GTest::gmock GTest::gtest Threads::Threads
-    HEADERS <gmock/gmock.h> <gtest/gtest.h> <random> ${standard_headers})
+  set(test_headers LIBRARIES GTest::gmock GTest::gtest Threads::Threads HEADERS <gmock/gmock.h> <gtest/gtest.h>)
+  tilewright_pch(test ${test_headers} <random> ${standard_headers})
 endif()
 if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
   set(ir_headers <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/IR/OpImplementation.h>
@@ -276,14 +276,15 @@ if(TILEWRIGHT_LLVM AND TILEWRIGHT_PCH)
     <tilewright/dialect/stablehlo/StablehloOps.h> <tilewright/dialect/tile/SortOps.h>
     <tilewright/dialect/tile/TileDialect.h> <tilewright/dialect/tile/WindowOps.h>)
   tilewright_pch(ops HEADERS ${ops_headers})
+  tilewright_pch(ops_test ${test_headers} ${ops_headers})
   # The nvvm dialect takes ten seconds to parse.
   tilewright_pch(nvvm HEADERS ${ops_headers} <tilewright/dialect/sm/SmDialect.h>
     <mlir/Dialect/LLVMIR/LLVMDialect.h> <mlir/Dialect/LLVMIR/NVVMDialect.h>)
-  foreach(kind ir ops nvvm)
+  foreach(kind ir ops ops_test nvvm)
     target_include_directories(tilewright_pch_${kind} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
     target_include_directories(tilewright_pch_hot_${kind} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   endforeach()
-  foreach(pch tilewright_pch_ops tilewright_pch_hot_ops tilewright_pch_nvvm tilewright_pch_hot_nvvm)
-    add_dependencies(${pch} TilewrightExecIncGen TilewrightSdyIncGen TilewrightSmIncGen TilewrightStablehloIncGen TilewrightTileIncGen)
+  foreach(kind ops ops_test nvvm hot_ops hot_ops_test hot_nvvm)
+    add_dependencies(tilewright_pch_${kind} TilewrightExecIncGen TilewrightSdyIncGen TilewrightSmIncGen TilewrightStablehloIncGen TilewrightTileIncGen)
   endforeach()
 endif()
