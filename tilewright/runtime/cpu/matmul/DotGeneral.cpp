@@ -91,7 +91,9 @@ using ApplyEpilogue = decltype(Epilogue::apply);
 class DotKernel : public LibraryKernel {
 public:
   DotKernel(MatmulProblem problem, ApplyEpilogue epilogue)
-      : product(std::move(problem)), epilogue(epilogue) {}
+      : product(std::move(problem), Candidates::ofProcess(),
+                epilogue ? Product::Form::fused : Product::Form::plain),
+        epilogue(epilogue) {}
 
   Status run(const LibraryRun &run) const override {
     MatmulOperands operands{.lhs = run.operands[0], .rhs = run.operands[1]};

@@ -508,6 +508,16 @@ void addRowsTimesMatrix(int64_t rows, int64_t columns, int64_t summed, const voi
   add.template operator()<1>();
 }
 
+/// The sum of all lanes: adds the upper half to the lower half until one lane is left.
+template <typename T, int length> inline T sumLanes(typename VectorOf<T, length>::Type value) {
+  if constexpr (length == 2) {
+    return value[0] + value[1];
+  } else {
+    typename VectorOf<T, length / 2>::Type low = value.lo, high = value.hi;
+    return sumLanes<T, length / 2>(low + high);
+  }
+}
+
 /// Multiplies `rowCount` rows by four columns of rhs, each contiguous along the sum.
 template <typename From, typename To, int length, int rowCount>
 inline void multiplyLines(int64_t count, int64_t summed, const To *lhs, const From *const *line,
@@ -533,14 +543,20 @@ inline void multiplyLines(int64_t count, int64_t summed, const To *lhs, const Fr
       }
     }
   }
+  // Unrolled, so that the block stays in registers; sums of missing columns are discarded.
+  To all[rowCount][streams];
+  TILEWRIGHT_UNROLL
+  for (int i = 0; i < rowCount; ++i) {
+    TILEWRIGHT_UNROLL
+    for (int s = 0; s < streams; ++s) {
+      if constexpr (halves == 2)
+        block[i][s][0] += block[i][s][1];
+      all[i][s] = sumLanes<To, length>(block[i][s][0]);
+    }
+  }
   for (int i = 0; i < rowCount; ++i)
     for (int s = 0; s < count; ++s) {
-      V all = block[i][s][0];
-      if constexpr (halves == 2)
-        all += block[i][s][1];
-      To sum = To();
-      for (int lane = 0; lane < length; ++lane)
-        sum += all[lane];
+      To sum = all[i][s];
       for (int64_t rest = k; rest < summed; ++rest)
         sum += lhs[i * summed + rest] * Load::one(line[s][rest]);
       sums[i * stride + s] = sum;

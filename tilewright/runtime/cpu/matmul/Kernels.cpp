@@ -47,10 +47,11 @@ const DirectKernel *findDirectKernel(const CpuFeatures &features, ElementType su
               [&](const DirectKernel &row) { return row.sums == sums; });
 }
 
-const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType rhs,
+const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                      ElementType sums) {
-  return find(features, &KernelSet::vectors,
-              [&](const VectorKernel &row) { return row.rhs == rhs && row.sums == sums; });
+  return find(features, &KernelSet::vectors, [&](const VectorKernel &row) {
+    return row.lhs == lhs && row.rhs == rhs && row.sums == sums;
+  });
 }
 
 ConvertRun findConversion(const CpuFeatures &features, ElementType from, ElementType to) {

@@ -46,8 +46,8 @@ using MultiplyDirect = void (*)(int64_t rows, int64_t columns, int64_t summed, c
                                 int64_t lhsRowStride, int64_t lhsSummedStride, const void *rhs,
                                 int64_t rhsStride, void *sums, int64_t stride);
 
-/// Multiplies a few rows by a matrix that is read once, in memory order. lhs and the sums have the
-/// type of the sums, rhs its own type; lhs is dense, and the sums have `columns` elements per row.
+/// Multiplies a few rows by a matrix that is read once, in memory order. Each side has the type
+/// that the kernel states; lhs is dense, and the sums have `columns` elements per row.
 ///
 ///   addRows:    sums[rows][columns] += lhs[rows][summed] * rhs[summed][columns]
 ///   transposed: sums[rows][columns] = lhs[rows][summed] * rhs[columns][summed]
@@ -59,7 +59,7 @@ struct DirectKernel {
   MultiplyDirect multiply;
 };
 struct VectorKernel {
-  ElementType rhs, sums;
+  ElementType lhs, rhs, sums;
   MultiplyRows addRows, transposed;
 };
 
@@ -92,7 +92,7 @@ const KernelSet &amxKernels();
 const PanelKernel *findPanelKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                    ElementType sums);
 const DirectKernel *findDirectKernel(const CpuFeatures &features, ElementType sums);
-const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType rhs,
+const VectorKernel *findVectorKernel(const CpuFeatures &features, ElementType lhs, ElementType rhs,
                                      ElementType sums);
 ConvertRun findConversion(const CpuFeatures &features, ElementType from, ElementType to);
 

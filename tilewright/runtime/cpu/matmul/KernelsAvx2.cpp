@@ -38,14 +38,17 @@ const KernelSet &avx2Kernels() {
       {i64, multiplyDirect<uint64_t, 4, 4, 2>},
   };
   static constexpr VectorKernel vectors[] = {
-      {f32, f32, addRowsTimesMatrix<float, float, 8>, rowsTimesTransposed<float, float, 8>},
-      {bf16, f32, addRowsTimesMatrix<Bf16, float, 8>, rowsTimesTransposed<Bf16, float, 8>},
-      {f16, f32, addRowsTimesMatrix<_Float16, float, 8>, rowsTimesTransposed<_Float16, float, 8>},
-      {f64, f64, addRowsTimesMatrix<double, double, 4>, rowsTimesTransposed<double, double, 4>},
-      {i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 8>, rowsTimesTransposed<int8_t, uint32_t, 8>},
-      {ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 8>,
+      {f32, f32, f32, addRowsTimesMatrix<float, float, 8>, rowsTimesTransposed<float, float, 8>},
+      {f32, bf16, f32, addRowsTimesMatrix<Bf16, float, 8>, rowsTimesTransposed<Bf16, float, 8>},
+      {f32, f16, f32, addRowsTimesMatrix<_Float16, float, 8>,
+       rowsTimesTransposed<_Float16, float, 8>},
+      {f64, f64, f64, addRowsTimesMatrix<double, double, 4>,
+       rowsTimesTransposed<double, double, 4>},
+      {i32, i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 8>,
+       rowsTimesTransposed<int8_t, uint32_t, 8>},
+      {i32, ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 8>,
        rowsTimesTransposed<uint8_t, uint32_t, 8>},
-      {i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 8>,
+      {i32, i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 8>,
        rowsTimesTransposed<uint32_t, uint32_t, 8>},
   };
   static constexpr ConvertKernel conversions[] = {

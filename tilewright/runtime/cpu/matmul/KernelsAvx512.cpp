@@ -38,15 +38,17 @@ const KernelSet &avx512Kernels() {
       {i64, multiplyDirect<uint64_t, 8, 8, 2>},
   };
   static constexpr VectorKernel vectors[] = {
-      {f32, f32, addRowsTimesMatrix<float, float, 16>, rowsTimesTransposed<float, float, 16>},
-      {bf16, f32, addRowsTimesMatrix<Bf16, float, 16>, rowsTimesTransposed<Bf16, float, 16>},
-      {f16, f32, addRowsTimesMatrix<_Float16, float, 16>, rowsTimesTransposed<_Float16, float, 16>},
-      {f64, f64, addRowsTimesMatrix<double, double, 8>, rowsTimesTransposed<double, double, 8>},
-      {i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 16>,
+      {f32, f32, f32, addRowsTimesMatrix<float, float, 16>, rowsTimesTransposed<float, float, 16>},
+      {f32, bf16, f32, addRowsTimesMatrix<Bf16, float, 16>, rowsTimesTransposed<Bf16, float, 16>},
+      {f32, f16, f32, addRowsTimesMatrix<_Float16, float, 16>,
+       rowsTimesTransposed<_Float16, float, 16>},
+      {f64, f64, f64, addRowsTimesMatrix<double, double, 8>,
+       rowsTimesTransposed<double, double, 8>},
+      {i32, i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 16>,
        rowsTimesTransposed<int8_t, uint32_t, 16>},
-      {ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 16>,
+      {i32, ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 16>,
        rowsTimesTransposed<uint8_t, uint32_t, 16>},
-      {i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 16>,
+      {i32, i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 16>,
        rowsTimesTransposed<uint32_t, uint32_t, 16>},
   };
   static constexpr ConvertKernel conversions[] = {

@@ -49,13 +49,15 @@ const KernelSet &portableKernels() {
       {i64, multiplyDirect<uint64_t, 2, 4, 2>},
   };
   static constexpr VectorKernel vectors[] = {
-      {f32, f32, addRowsTimesMatrix<float, float, 4>, rowsTimesTransposed<float, float, 4>},
-      {bf16, f32, addRowsTimesMatrix<Bf16, float, 4>, rowsTimesTransposed<Bf16, float, 4>},
-      {f64, f64, addRowsTimesMatrix<double, double, 2>, rowsTimesTransposed<double, double, 2>},
-      {i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 4>, rowsTimesTransposed<int8_t, uint32_t, 4>},
-      {ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 4>,
+      {f32, f32, f32, addRowsTimesMatrix<float, float, 4>, rowsTimesTransposed<float, float, 4>},
+      {f32, bf16, f32, addRowsTimesMatrix<Bf16, float, 4>, rowsTimesTransposed<Bf16, float, 4>},
+      {f64, f64, f64, addRowsTimesMatrix<double, double, 2>,
+       rowsTimesTransposed<double, double, 2>},
+      {i32, i8, i32, addRowsTimesMatrix<int8_t, uint32_t, 4>,
+       rowsTimesTransposed<int8_t, uint32_t, 4>},
+      {i32, ui8, i32, addRowsTimesMatrix<uint8_t, uint32_t, 4>,
        rowsTimesTransposed<uint8_t, uint32_t, 4>},
-      {i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 4>,
+      {i32, i32, i32, addRowsTimesMatrix<uint32_t, uint32_t, 4>,
        rowsTimesTransposed<uint32_t, uint32_t, 4>},
   };
   static constexpr ConvertKernel conversions[] = {

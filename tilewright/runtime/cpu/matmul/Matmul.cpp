@@ -93,6 +93,15 @@ static const PanelKernel *choosePanel(const CpuFeatures &features, const MatmulP
   return findPanelKernel(features, sums, sums, sums);
 }
 
+static const VectorKernel *chooseVector(const CpuFeatures &features, const MatmulProblem &problem,
+                                        ElementType sums) {
+  if (sums == ElementType::i32 && bitWidth(problem.lhsType) <= 8)
+    if (const VectorKernel *kernel =
+            findVectorKernel(features, byteOf(problem.lhsType), problem.rhsType, sums))
+      return kernel;
+  return findVectorKernel(features, sums, problem.rhsType, sums);
+}
+
 static bool isUnit(const Placement &placement) {
   return placement.isEven() && placement.stride == 1;
 }
@@ -131,7 +140,7 @@ Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features)
 Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features, const Choice &choice)
     : shape(std::move(problem)), features(features), choice(choice),
       sums(sumsOf(shape.lhsType, shape.rhsType, shape.resultType)), lhsToSums(features, sums, sums),
-      rhsToSums(lhsToSums), lhsToPanel(lhsToSums), rhsToPanel(lhsToSums),
+      rhsToSums(lhsToSums), lhsToVector(lhsToSums), lhsToPanel(lhsToSums), rhsToPanel(lhsToSums),
       resultConversion(features, sums, shape.resultType) {
   if (shape.rows <= 0 || shape.columns <= 0 || shape.summed <= 0 || shape.batchCount() <= 0)
     return;
@@ -143,7 +152,7 @@ Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features, const Choice 
   }
 
   panel = choosePanel(features, shape, sums, choice.allowNarrowPanels);
-  vector = findVectorKernel(features, shape.rhsType, sums);
+  vector = chooseVector(features, shape, sums);
   const bool isStreamed = isUnit(shape.rhsColumns)
                               ? shape.rhsSummed.isEven()
                               : isUnit(shape.rhsSummed) && shape.rhsColumns.isEven();
@@ -158,6 +167,8 @@ Matmul::Matmul(MatmulProblem problem, const CpuFeatures &features, const Choice 
   lhsToSums = Conversion(features, shape.lhsType, sums);
   rhsToSums = Conversion(features, shape.rhsType, sums);
   lhsToPanel = Conversion(features, shape.lhsType, panel->lhsPacked);
+  if (vector)
+    lhsToVector = Conversion(features, shape.lhsType, vector->lhs);
   rhsToPanel = Conversion(features, shape.rhsType, panel->rhsPacked);
 }
 
@@ -350,14 +361,15 @@ void Matmul::Runner::runDirect(const Product &product) const {
 
 void Matmul::Runner::runVector(const Product &product) const {
   const int64_t bytes = sumBytes();
+  const auto lhsBytes = static_cast<int64_t>(numerics::storageBytes(matmul.vector->lhs));
   std::byte *lhs =
-      PanelScratch::ofThread().get(PanelScratch::vector, shape.rows * shape.summed * bytes);
+      PanelScratch::ofThread().get(PanelScratch::vector, shape.rows * shape.summed * lhsBytes);
   for (int64_t i = 0; i < shape.rows; ++i) {
-    const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToSums, i, 1, 0, shape.summed);
-    std::byte *to = lhs + i * shape.summed * bytes;
+    const LoadedBlock row = loadBlock(product.lhs, matmul.lhsToVector, i, 1, 0, shape.summed);
+    std::byte *to = lhs + i * shape.summed * lhsBytes;
     for (int64_t k = 0; k < shape.summed; ++k)
-      std::memcpy(to + k * bytes, row.data + k * row.summedStride * bytes,
-                  static_cast<size_t>(bytes));
+      std::memcpy(to + k * lhsBytes, row.data + k * row.summedStride * lhsBytes,
+                  static_cast<size_t>(lhsBytes));
   }
 
   const int64_t rhsBytes = static_cast<int64_t>(numerics::storageBytes(shape.rhsType));
@@ -365,7 +377,8 @@ void Matmul::Runner::runVector(const Product &product) const {
   // Make parts wide enough to be read as streams and to pay for waking a thread. With several rows,
   // limit their width so that the sums and the streams stay in L1.
   const int64_t grain = std::max<int64_t>(isRowMajor ? 256 : 4, worthAThread / shape.summed);
-  const int64_t most = isRowMajor && shape.rows > 1 ? 256 : shape.columns;
+  const int64_t most =
+      isRowMajor && shape.rows > 1 ? std::max<int64_t>(256, 512 / rhsBytes) : shape.columns;
   auto multiply = [&](int64_t column, int64_t count) {
     std::byte *tile =
         PanelScratch::ofThread().get(PanelScratch::sumsTile, shape.rows * count * bytes);
@@ -391,7 +404,7 @@ void Matmul::Runner::runVector(const Product &product) const {
         const int64_t first = shape.summed * part / parts, last = shape.summed * (part + 1) / parts;
         std::byte *sums = partial + part * partBytes;
         std::memset(sums, 0, static_cast<size_t>(partBytes));
-        matmul.vector->addRows(1, shape.columns, last - first, lhs + first * bytes,
+        matmul.vector->addRows(1, shape.columns, last - first, lhs + first * lhsBytes,
                                product.rhs.data + first * shape.rhsSummed.stride * rhsBytes,
                                shape.rhsSummed.stride, sums);
       }

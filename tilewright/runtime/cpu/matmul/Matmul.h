@@ -134,7 +134,7 @@ private:
   const PanelKernel *panel = nullptr;
   const DirectKernel *direct = nullptr;
   const VectorKernel *vector = nullptr;
-  Conversion lhsToSums, rhsToSums, lhsToPanel, rhsToPanel, resultConversion;
+  Conversion lhsToSums, rhsToSums, lhsToVector, lhsToPanel, rhsToPanel, resultConversion;
 };
 
 } // namespace tilewright::runtime::cpu

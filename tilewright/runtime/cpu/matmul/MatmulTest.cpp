@@ -111,7 +111,8 @@ TEST(Matmul, TakesEveryEdgeOfBlocks) {
   for (const CpuFeatures &features : featureSets())
     for (int64_t rows : sizes)
       for (int64_t columns : sizes)
-        for (const Types &types : {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}})
+        for (const Types &types :
+             {Types{f32, f32, f32}, {bf16, bf16, bf16}, {i8, i8, i32}, {ui8, ui8, i32}})
           ASSERT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, 19, features, 1,
                              {.allowVector = false, .allowDirect = false}),
                     "")
@@ -150,10 +151,20 @@ TEST(Matmul, StreamsVectors) {
                                {bf16, bf16, f32},
                                {f16, f16, f16},
                                {i8, i8, i32},
+                               {i8, ui8, i32},
                                {ui8, i8, i32},
+                               {ui8, ui8, i32},
+                               {i4, i8, i32},
+                               {i16, i8, i32},
                                {i32, i32, i32}})
-      for (auto [rows, columns] :
-           {std::array<int64_t, 2>{1, 1000}, {1000, 1}, {1, 3}, {1, 4001}, {4001, 1}})
+      for (auto [rows, columns] : {std::array<int64_t, 2>{1, 1000},
+                                   {1000, 1},
+                                   {1, 3},
+                                   {1, 4001},
+                                   {4001, 1},
+                                   {2, 64},
+                                   {5, 321},
+                                   {8, 640}})
         for (bool isTransposed : {false, true}) {
           const int64_t summed = 133;
           MatmulProblem problem =

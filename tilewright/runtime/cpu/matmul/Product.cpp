@@ -6,8 +6,8 @@ namespace tilewright::runtime::cpu {
 
 using numerics::spelling;
 
-Product::Product(MatmulProblem given, Candidates &candidates)
-    : problem(std::move(given)), preferred(problem), candidates(candidates) {}
+Product::Product(MatmulProblem given, Candidates &candidates, Form form)
+    : problem(std::move(given)), preferred(problem), candidates(candidates), form(form) {}
 
 std::string Product::problemName(unsigned threads) const {
   auto sideName = [](const Placement &placement) {
@@ -21,6 +21,8 @@ std::string Product::problemName(unsigned threads) const {
                             sideName(problem.resultColumns));
   if (problem.batchCount() != 1)
     name += concat(" batch ", problem.batchCount());
+  if (form == Form::fused)
+    name += " with an epilogue";
   return concat(name, ", ", CpuFeatures::host().name(), ", ", threads, " threads, ",
                 CpuFeatures::modelOfHost(), ", kernels " TILEWRIGHT_MATMUL_SOURCES);
 }
@@ -55,7 +57,9 @@ std::vector<Product::Contender> Product::contenders(unsigned threads, Decision &
       addOurs(tiles);
     }
   addOurs({.allowVector = false, .allowDirect = false, .allowNarrowPanels = false});
-  if (auto oneDnn = OneDnnMatmul::create(problem, threads)) {
+  if (form == Form::fused) {
+    decision.absent.push_back("onednn: cannot call the epilogue");
+  } else if (auto oneDnn = OneDnnMatmul::create(problem, threads)) {
     const bool isExact = decision.candidates.front().order == "exact";
     decision.candidates.push_back({OneDnnMatmul::name(), isExact ? "exact" : "onednn"});
     all.push_back({nullptr, std::move(oneDnn)});
@@ -65,13 +69,17 @@ std::vector<Product::Contender> Product::contenders(unsigned threads, Decision &
   return all;
 }
 
-void Product::decide(const MatmulOperands &operands, ThreadPool &pool) const {
+static void ignoreSums(void *const *, int64_t, int64_t, int64_t, int64_t, const void *, int64_t) {}
+
+void Product::decide(MatmulOperands operands, ThreadPool &pool) const {
   std::lock_guard lock(mutex);
   if (isDecided.load(std::memory_order_relaxed))
     return;
   if (candidates.canChoose() && preferred.path() != Matmul::Path::empty) {
     Decision decision{.problem = problemName(pool.threadCount())};
     std::vector<Contender> all = contenders(pool.threadCount(), decision);
+    if (form == Form::fused)
+      operands.epilogue = {ignoreSums, nullptr};
     const size_t choice =
         candidates.choose(std::move(decision), [&](size_t i) { all[i].run(operands, pool); });
     if (choice > 0)
@@ -81,7 +89,8 @@ void Product::decide(const MatmulOperands &operands, ThreadPool &pool) const {
 }
 
 void Product::run(const MatmulOperands &operands, ThreadPool &pool) const {
-  if (operands.epilogue.apply || operands.lhsPrologue.make || operands.rhsPrologue.make)
+  const Form given = operands.epilogue.apply ? Form::fused : Form::plain;
+  if (given != form || operands.lhsPrologue.make || operands.rhsPrologue.make)
     return preferred.run(operands, pool);
   if (!isDecided.load(std::memory_order_acquire))
     decide(operands, pool);

@@ -14,12 +14,17 @@ namespace tilewright::runtime::cpu {
 
 /// A product. Uses the kernel that Matmul chooses, unless `candidates` has measurements of this
 /// product or may make them: then the first run times that kernel, our other variants and oneDNN on
-/// its operands, and later runs use the fastest. Runs with a prologue or epilogue always use our
-/// kernels. Thread-safe.
+/// its operands, and later runs use the fastest. Thread-safe.
 class Product {
 public:
-  explicit Product(MatmulProblem problem, Candidates &candidates = Candidates::ofProcess());
+  /// Whether each run of the product has an epilogue. If so, oneDNN does not compete, and the
+  /// epilogue is not called while kernels are timed: it may overwrite what it reads.
+  enum class Form : uint8_t { plain, fused };
 
+  explicit Product(MatmulProblem problem, Candidates &candidates = Candidates::ofProcess(),
+                   Form form = Form::plain);
+
+  /// Runs of another form and runs with a prologue use the kernel that Matmul chooses.
   void run(const MatmulOperands &operands, ThreadPool &pool) const;
 
   /// The key of the autotuning record, with everything that the choice depends on: "dot f32 f32 f32
@@ -36,11 +41,12 @@ private:
   };
   /// `decision` gets their names, orders and the reasons for absent ones.
   std::vector<Contender> contenders(unsigned threads, Decision &decision) const;
-  void decide(const MatmulOperands &operands, ThreadPool &pool) const;
+  void decide(MatmulOperands operands, ThreadPool &pool) const;
 
   MatmulProblem problem;
   Matmul preferred;
   Candidates &candidates;
+  Form form;
   mutable std::mutex mutex;
   mutable std::atomic<bool> isDecided = false;
   /// Null if `preferred` won. Written once, before isDecided.

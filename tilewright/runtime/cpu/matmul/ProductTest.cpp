@@ -97,6 +97,48 @@ TEST(Product, UsesTheWinnerOfAnEarlierRunAndOrdersTellTheBits) {
   std::remove(path.c_str());
 }
 
+/// buffers: the result, its width. Adds to the result, as an epilogue
+/// does whose residual shares memory with its result.
+void addToResult(void *const *buffers, int64_t rowBegin, int64_t rowEnd, int64_t columnBegin,
+                 int64_t columnEnd, const void *tile, int64_t tileStride) {
+  auto *result = static_cast<float *>(buffers[0]);
+  const int64_t width = *static_cast<const int64_t *>(buffers[1]);
+  for (int64_t row = rowBegin; row < rowEnd; ++row)
+    for (int64_t column = columnBegin; column < columnEnd; ++column)
+      result[row * width + column] +=
+          static_cast<const float *>(tile)[(row - rowBegin) * tileStride + column - columnBegin];
+}
+
+TEST(Product, MeasuresWithoutCallingTheEpilogue) {
+  for (auto [rows, columns, summed] :
+       {std::array<int64_t, 3>{300, 290, 70}, {1, 200, 1000}, {150, 160, 3000}})
+    for (unsigned threads : {1u, 2u}) {
+      ThreadPool pool(threads);
+      Candidates candidates({.measure = true, .secondsPerProblem = 0.001});
+      Case each(f32, rows, columns, summed);
+      std::vector<float> result(static_cast<size_t>(rows * columns)), once(result.size());
+      int64_t width = columns;
+      void *buffers[] = {result.data(), &width};
+      const Product product(each.problem, candidates, Product::Form::fused);
+      MatmulOperands operands{
+          .lhs = each.lhs.data(), .rhs = each.rhs.data(), .epilogue = {addToResult, buffers}};
+      product.run(operands, pool);
+      once = result;
+      Bytes bytes(result.size() * 4);
+      std::memcpy(bytes.data(), result.data(), bytes.size());
+      EXPECT_EQ(test::check(each.problem, f32, each.lhs, each.rhs, bytes), "");
+      product.run(operands, pool);
+      for (size_t i = 0; i < result.size(); ++i)
+        ASSERT_EQ(result[i], 2 * once[i]) << "the first run and later ones use the same kernel";
+      ASSERT_EQ(candidates.decisions().size(), 1u);
+      const Decision decision = candidates.decisions()[0];
+      EXPECT_TRUE(decision.isMeasured());
+      EXPECT_THAT(decision.problem, testing::HasSubstr(" with an epilogue, "));
+      for (const Candidate &candidate : decision.candidates)
+        EXPECT_THAT(candidate.name, testing::Not(StartsWith("onednn")));
+    }
+}
+
 TEST(Product, IsOursAndUnrecordedWithoutMeasuring) {
   ThreadPool pool(1);
   Candidates candidates;
