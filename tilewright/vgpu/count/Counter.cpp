@@ -28,6 +28,7 @@ using ptx::Modifier;
 /// The counts of one host thread.
 struct Counter::Thread {
   std::vector<MemoryCounts> byInstruction;
+  std::map<uint32_t, std::map<std::string, uint64_t>> multiplyAdds; // of tcgen05, by instruction
   InFlightOps inFlightOps;
   std::unordered_map<AsyncId, uint64_t> bytes; // of each copy in flight
   uint64_t inFlight = 0, maxInFlight = 0;
@@ -109,22 +110,27 @@ void Counter::access(const MemoryEvent &event) {
     thread.timeline->access(event);
 
   // The lanes of one access may have generic addresses in different state spaces.
-  uint32_t shared = 0, local = 0, remote = 0;
+  uint32_t shared = 0, local = 0, remote = 0, tensor = 0;
   const uint64_t own = uint64_t(event.warp.block->rank + 1);
   for (uint32_t rest = event.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     const uint64_t window = event.addresses[lane] & machine::windowMask;
-    if (window == machine::sharedWindow)
+    if (window == machine::sharedWindow &&
+        (event.addresses[lane] & machine::sharedOffsetMask) >= machine::tensorOffset)
+      tensor |= 1u << lane;
+    else if (window == machine::sharedWindow)
       ((event.addresses[lane] & 0xff000000u) >> machine::sharedOffsetBits == own ? shared
                                                                                  : remote) |=
           1u << lane;
     else if (window == machine::localWindow)
       local |= 1u << lane;
   }
-  const uint32_t global = event.mask & ~(shared | local | remote);
+  const uint32_t global = event.mask & ~(shared | local | remote | tensor);
   auto bytesOf = [&](uint32_t mask) { return uint64_t(std::popcount(mask)) * event.bytes; };
   counts.localBytes += bytesOf(local);
   counts.remoteBytes += bytesOf(remote);
+  (event.kind == AccessKind::read ? counts.tensorReadBytes : counts.tensorWriteBytes) +=
+      bytesOf(tensor);
   if (event.proxy == Proxy::tensormap)
     return;
   if (event.proxy == Proxy::async) {
@@ -156,6 +162,13 @@ void Counter::access(const MemoryEvent &event) {
     counts.sharedWavefronts += cost.actual;
     counts.sharedIdealWavefronts += cost.ideal;
   }
+}
+
+void Counter::multiplied(const machine::Warp &warp, const machine::Op *op, const std::string &types,
+                         uint64_t multiplyAdds) {
+  Thread &thread = ofThread();
+  thread.at(warp, op);
+  thread.multiplyAdds[thread.lastNumber][types] += multiplyAdds;
 }
 
 void Counter::synchronise(const SyncEvent &event) {
@@ -239,9 +252,13 @@ void Counter::launchEnd(const Grid &grid) {
     if (const auto [type, each] = multiplyAddsOf(instruction);
         each != 0 && counts.warpInstructions != 0)
       counts.multiplyAdds[type] = each * counts.warpInstructions;
-    for (const auto &[id, thread] : threads)
+    for (const auto &[id, thread] : threads) {
       if (number < thread->byInstruction.size())
         counts.memory.add(thread->byInstruction[number]);
+      if (auto found = thread->multiplyAdds.find(number); found != thread->multiplyAdds.end())
+        for (const auto &[types, count] : found->second)
+          counts.multiplyAdds[types] += count;
+    }
     if (counts.warpInstructions == 0)
       continue;
     std::pair<std::string, uint32_t> sourceLine("", instruction.position.line);

@@ -47,6 +47,8 @@ public:
   void groupEnd(const machine::Group &group) override;
   void access(const machine::MemoryEvent &event) override;
   void synchronise(const machine::SyncEvent &event) override;
+  void multiplied(const machine::Warp &warp, const machine::Op *op, const std::string &types,
+                  uint64_t multiplyAdds) override;
   bool countsInstructions() const override { return true; }
   void instructionsCounted(const machine::Grid &grid,
                            std::span<const machine::InstructionCount> counts) override;

@@ -33,6 +33,8 @@ constexpr Field memoryFields[] = {
     {"shared_wavefronts", &MemoryCounts::sharedWavefronts},
     {"shared_ideal_wavefronts", &MemoryCounts::sharedIdealWavefronts},
     {"remote_shared_bytes", &MemoryCounts::remoteBytes},
+    {"tensor_read_bytes", &MemoryCounts::tensorReadBytes},
+    {"tensor_write_bytes", &MemoryCounts::tensorWriteBytes},
     {"async_global_bytes", &MemoryCounts::asyncGlobalBytes},
     {"async_global_sectors", &MemoryCounts::asyncGlobalSectors},
     {"async_shared_bytes", &MemoryCounts::asyncSharedBytes},
@@ -112,6 +114,9 @@ static void writeSummary(std::ostream &out, const Report &report) {
       << " wavefronts, " << memory.bankConflicts() << " of them bank conflicts\n";
   if (memory.remoteBytes)
     out << "                " << memory.remoteBytes << " bytes of other blocks\n";
+  if (memory.tensorReadBytes || memory.tensorWriteBytes)
+    out << "  tensor memory " << memory.tensorReadBytes << " bytes read, "
+        << memory.tensorWriteBytes << " written\n";
   if (memory.localBytes)
     out << "  local         " << memory.localBytes << " bytes\n";
   if (memory.asyncGlobalBytes || memory.asyncSharedBytes || report.maxBytesInFlight)

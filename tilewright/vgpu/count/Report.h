@@ -22,7 +22,8 @@ struct MemoryCounts {
   uint64_t localBytes = 0;
   uint64_t sharedRequests = 0, sharedReadBytes = 0, sharedWriteBytes = 0, sharedAtomicBytes = 0;
   uint64_t sharedWavefronts = 0, sharedIdealWavefronts = 0;
-  uint64_t remoteBytes = 0; // in the shared memory of other blocks
+  uint64_t remoteBytes = 0;                           // in the shared memory of other blocks
+  uint64_t tensorReadBytes = 0, tensorWriteBytes = 0; // of tensor memory
   // Bulk and tensor copies, and the operands of wgmma.
   uint64_t asyncGlobalBytes = 0, asyncGlobalSectors = 0, asyncSharedBytes = 0;
   // How often a warp continued after a barrier, an mbarrier, a cluster barrier, or a wait for an

@@ -206,6 +206,10 @@ public:
   virtual void accessInFlight(const Warp &, const Op *, uint32_t /*mask*/, uint32_t /*slot*/,
                               AsyncId /*operation*/) {}
   virtual void hazard(const HazardEvent &) {}
+  /// Called after a tcgen05.mma is performed, whose shape is known only then. `types` are those of
+  /// A, B and D: "f16*f16+f32".
+  virtual void multiplied(const Warp &, const Op *, const std::string & /*types*/,
+                          uint64_t /*multiplyAdds*/) {}
 };
 
 } // namespace tilewright::vgpu::machine

@@ -70,6 +70,11 @@ public:
     for (Observer *one : observers)
       one->hazard(event);
   }
+  void multiplied(const Warp &warp, const Op *op, const std::string &types,
+                  uint64_t multiplyAdds) override {
+    for (Observer *one : observers)
+      one->multiplied(warp, op, types, multiplyAdds);
+  }
 
 private:
   const std::vector<Observer *> observers;

@@ -10,6 +10,12 @@ namespace tilewright::vgpu::machine {
 
 using numerics::ElementType;
 
+std::string_view nameOf(ProductType type) {
+  constexpr std::string_view names[] = {"f16",  "bf16", "tf32", "e4m3", "e5m2", "e2m3",
+                                        "e3m2", "e2m1", "u8",   "s8",   "f32",  "s32"};
+  return names[static_cast<size_t>(type)];
+}
+
 int significandBits(ProductType type) {
   switch (type) {
   case ProductType::f16:

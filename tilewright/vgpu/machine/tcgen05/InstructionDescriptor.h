@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace tilewright::vgpu::machine {
 
@@ -26,6 +27,8 @@ enum class ProductType : uint8_t {
   f32,
   s32
 };
+/// As in PTX.
+std::string_view nameOf(ProductType type);
 /// The bits of the significand, with the leading one.
 int significandBits(ProductType type);
 /// The value of an element of at most 8 bits.

@@ -294,6 +294,10 @@ bool Product::run() {
   for (unsigned rank = 0; rank < count; ++rank)
     if (!multiply(*blocks[rank], rank))
       return false;
+  if (Observer *observer = warp.block->group->grid->observer)
+    observer->multiplied(warp, op,
+                         concat(nameOf(product.a), '*', nameOf(product.b), '+', nameOf(product.d)),
+                         uint64_t(product.m) * product.n * product.k);
   return true;
 }
 
