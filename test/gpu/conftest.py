@@ -7,3 +7,5 @@ def pytest_addoption(parser):
     parser.addoption("--processors", default="0", help="multiprocessors to compile for, so that few tiles are more than they hold; 0 for the chip's")
     parser.addoption("--only", default="", help="cases whose name has this in it, or one of several with commas between")
     parser.addoption("--part", default="1/1", help="N/M runs cases N, N+M, N+2M …")
+    parser.addoption("--candidates", default=12, type=int, help="sampled candidates of products")
+    parser.addoption("--first", default=0, type=int, help="the number of the first one")

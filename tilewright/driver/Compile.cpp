@@ -10,6 +10,7 @@
 #include "tilewright/driver/CompileCache.h"
 #include "tilewright/driver/Costs.h"
 #include "tilewright/driver/Emit.h"
+#include "tilewright/driver/Hints.h"
 #include "tilewright/driver/MemoryBudget.h"
 #include "tilewright/driver/Pipelines.h"
 #include "tilewright/driver/ScaledKernels.h"
@@ -122,6 +123,7 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
                                                 int64_t shardingLimit = 0) {
   target.attach(module);
 
+  TILEWRIGHT_TRY(attachHints(module));
   Stages stages(module, request, /*count=*/8);
   TILEWRIGHT_TRY(stages.run("distribute", [&](OpPassManager &passes) {
     buildDistribute(passes, request, shardingLimit);
@@ -144,6 +146,7 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   markScaledProducts(module);
   TILEWRIGHT_TRY(stages.run("tile", tile::buildTilePipeline));
   TILEWRIGHT_TRY(stages.run("lower", [&](OpPassManager &passes) { buildLower(passes, target); }));
+  reportOpenHints(module);
   // Schedule before generating code, because the code generator dismantles kernels.
   TILEWRIGHT_TRY(stages.run("schedule", [&](OpPassManager &passes) {
     schedule::buildSchedulePipeline(passes, request.options.communicate, request.cluster);

@@ -53,6 +53,9 @@ Stages::Stages(ModuleOp module, const CompileRequest &request, int count)
           text += concat("\n  note: ", note.str());
         if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
           errors.push_back(place.empty() ? text : concat(text, "\n  at ", place));
+        else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning && this->request.warn)
+          this->request.warn(
+              Status(Code::invalidArgument, place.empty() ? text : concat(text, "\n  at ", place)));
         return success();
       }) {
   const CompileOptions &options = request.options.compile;

@@ -10,11 +10,16 @@
 #include "mlir/IR/MLIRContext.h"
 
 #include <atomic>
+#include <iostream>
 
 namespace tilewright::tools {
 
 static constexpr llvm::StringLiteral partitionsAttr = "mhlo.num_partitions",
                                      replicasAttr = "mhlo.num_replicas";
+
+void printWarning(const Status &warning) {
+  std::cerr << "tilewright: warning: " << warning.message() << "\n";
+}
 
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
                                          driver::CompileReport &report, bool wantsRemarks,
@@ -29,6 +34,7 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   request.options = options;
   request.report = &report;
   request.wantsRemarks = wantsRemarks;
+  request.warn = printWarning;
   std::atomic<const char *> stage = "reading";
   request.progress = [&](const char *name, double) { stage = name; };
   Progress progress("compiling " + path, [&] { return std::string(stage.load()); });

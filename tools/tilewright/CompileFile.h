@@ -24,6 +24,9 @@ Result<std::optional<artifact::Executable>> readIfExecutable(const std::string &
 /// Reads an executable file, or compiles a program.
 Result<artifact::Executable> readOrCompile(const std::string &path, const Options &options);
 
+/// Prints a warning of the compiler to standard error.
+void printWarning(const Status &warning);
+
 /// Prints the remarks of `stage` ("all" for every stage) and their number.
 void printRemarks(const std::vector<driver::Remark> &remarks, std::string_view stage);
 

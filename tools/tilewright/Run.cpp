@@ -62,6 +62,7 @@ public:
   Result<artifact::Executable> compile(mlir::ModuleOp module, const std::string &path) {
     driver::CompileRequest request;
     request.options = options;
+    request.warn = printWarning;
     if (TargetName::of(options.compile.target).isGpu()) {
       TILEWRIGHT_ASSIGN(runtime::Client * client, gpuFor(options.compile.target));
       request.options.compile.target = runtime::cuda::targetFor(options.compile.target, *client);

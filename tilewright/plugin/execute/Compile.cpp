@@ -31,12 +31,14 @@ std::shared_ptr<const std::string> readable(const PJRT_Program *program,
   return std::make_shared<const std::string>(std::move(perDevice));
 }
 
-/// Prints each kind of warning once, because an unwritable cache fails for every program.
+/// Prints each warning once, and one about the cache once for all programs, because an unwritable
+/// cache fails for every program.
 void warnOnce(const Status &status) {
   static std::mutex mutex;
-  static std::set<std::string> said; // error ids; guarded by mutex
+  static std::set<std::string> said; // guarded by mutex
   std::lock_guard lock(mutex);
-  if (said.insert(status.error() ? idOf(*status.error()) : status.message()).second)
+  const bool isOfCache = status.error() == Error::cacheUnwritable;
+  if (said.insert(isOfCache ? idOf(*status.error()) : status.message()).second)
     std::fprintf(stderr, "tilewright: %s\n", status.toString().c_str());
 }
 

@@ -1,5 +1,6 @@
 // fuse-split-k: for GPUs, divides a matmul with few tiles along K and sums the parts.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -166,6 +167,7 @@ void split(stablehlo::DotGeneralOp dot, int64_t pieces) {
           dot.getContext(), batching(dims.getLhsBatchingDimensions(), left),
           batching(dims.getRhsBatchingDimensions(), right), {left + 1}, {right + 1}),
       dot.getPrecisionConfigAttr(), dot.getAlgorithmAttr());
+  exec::copyHint(dot, parts);
   auto scalar = RankedTensorType::get({}, sum);
   Value zero = stablehlo::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(scalar, builder.getZeroAttr(sum)));

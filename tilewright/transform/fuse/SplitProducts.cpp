@@ -1,6 +1,7 @@
 // fuse-split-products: a product of f32 as one product of the operands' parts in a narrow type, for
 // which the target has matrix instructions. docs/design/split-products.md has the reasons.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -253,9 +254,10 @@ void split(stablehlo::DotGeneralOp dot, const Request &request) {
                              dims.getLhsContractingDimensions().front(), parts.lhs);
   Value rhs = splitter.split(convert(builder, dot.getLoc(), dot.getRhs(), single),
                              dims.getRhsContractingDimensions().front(), parts.rhs);
-  Value sums =
+  auto sums =
       stablehlo::DotGeneralOp::create(builder, dot.getLoc(), dot.getType().clone(single), lhs, rhs,
                                       dims, ArrayAttr(), stablehlo::DotAlgorithmAttr());
+  exec::copyHint(dot, sums);
   dot.replaceAllUsesWith(
       convert(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
   dot.erase();
@@ -269,11 +271,12 @@ void keepWhole(stablehlo::DotGeneralOp dot, const Request &request) {
   OpBuilder builder(dot);
   Type single = builder.getF32Type();
   auto precision = stablehlo::PrecisionAttr::get(builder.getContext(), request.precision);
-  Value sums = stablehlo::DotGeneralOp::create(
+  auto sums = stablehlo::DotGeneralOp::create(
       builder, dot.getLoc(), dot.getType().clone(single),
       convert(builder, dot.getLoc(), dot.getLhs(), single),
       convert(builder, dot.getLoc(), dot.getRhs(), single), dot.getDotDimensionNumbers(),
       builder.getArrayAttr({precision, precision}), stablehlo::DotAlgorithmAttr());
+  exec::copyHint(dot, sums);
   dot.replaceAllUsesWith(
       convert(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
   dot.erase();

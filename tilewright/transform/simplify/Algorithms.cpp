@@ -1,4 +1,5 @@
 // dot_general with an algorithm: spells the algorithm as element types where these say all.
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/transform/simplify/Constants.h"
@@ -57,11 +58,12 @@ LogicalResult spellAlgorithm(stablehlo::DotGeneralOp op, PatternRewriter &rewrit
       return value;
     return stablehlo::ConvertOp::create(rewriter, op.getLoc(), typeOf(value).clone(element), value);
   };
-  Value sums = stablehlo::DotGeneralOp::create(
+  auto sums = stablehlo::DotGeneralOp::create(
       rewriter, op.getLoc(), typeOf(op).clone(arithmetic.sum), convert(op.getLhs(), arithmetic.lhs),
       convert(op.getRhs(), arithmetic.rhs), op.getDotDimensionNumbers(),
       op.getPrecisionConfigAttr(),
       arithmetic.keepsAlgorithm ? op.getAlgorithmAttr() : stablehlo::DotAlgorithmAttr());
+  exec::copyHint(op, sums);
   rewriter.replaceOp(op, convert(sums, typeOf(op).getElementType()));
   return success();
 }

@@ -1,4 +1,5 @@
 // Replaces legacy ops by current ones.
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/ElementBits.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
@@ -20,8 +21,11 @@ LogicalResult modernDot(stablehlo::DotOp op, PatternRewriter &rewriter) {
   RankedTensorType lhs = typeOf(op.getLhs());
   auto numbers =
       stablehlo::DotDimensionNumbersAttr::get(op.getContext(), {}, {}, {lhs.getRank() - 1}, {0});
-  rewriter.replaceOpWithNewOp<stablehlo::DotGeneralOp>(
-      op, op.getType(), op.getLhs(), op.getRhs(), numbers, op.getPrecisionConfigAttr(), nullptr);
+  auto dot = stablehlo::DotGeneralOp::create(rewriter, op.getLoc(), op.getType(), op.getLhs(),
+                                             op.getRhs(), numbers, op.getPrecisionConfigAttr(),
+                                             stablehlo::DotAlgorithmAttr());
+  exec::copyHint(op, dot);
+  rewriter.replaceOp(op, dot);
   return success();
 }
 

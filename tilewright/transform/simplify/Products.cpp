@@ -1,5 +1,6 @@
 // dot_general: folds transposes into dimension numbers, and expands degenerate matmuls into
 // elementwise ops.
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
@@ -155,6 +156,7 @@ LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &r
           op.getContext(), numbers.getRhsBatchingDimensions(), numbers.getLhsBatchingDimensions(),
           numbers.getRhsContractingDimensions(), numbers.getLhsContractingDimensions()),
       precision, algorithm);
+  exec::setHint(swapped, exec::hintOf(dot).transposed());
   rewriter.replaceOp(op, swapped);
   return success();
 }

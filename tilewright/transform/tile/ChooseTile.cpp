@@ -239,9 +239,19 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   // The copy engine needs full 128-byte lines along N; threads can copy partial lines.
   if (needs.product->columnsInner && !ofWarps)
     gemm.columnStep = 1024 / gemm.rhsBits;
-  const std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, machine);
+  gemm.hint = isSwapped ? needs.product->hint.transposed() : needs.product->hint;
+  std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, machine, whyNotHint);
+  if (ranked.empty() && !gemm.hint.isEmpty()) {
+    gemm.hint = {};
+    std::string why;
+    ranked = pipeline::rankTiles(gemm, machine, why);
+  }
   if (ranked.empty())
     return false;
+  if (!gemm.hint.isEmpty()) {
+    hint = needs.product->hint;
+    whyNotHint.clear();
+  }
   tiles[at(row)] = ranked.front().m * ranked.front().clusterM;
   tiles[at(column)] = ranked.front().n * ranked.front().clusterN;
   return true;

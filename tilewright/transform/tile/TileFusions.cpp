@@ -178,6 +178,20 @@ private:
 };
 } // namespace
 
+/// Gives the kernel the hint that its tiles follow, for `tile-pipeline`, or tells why they do not.
+static void followHint(exec::FusionOp fusion, const Tiling &tiling, KernelOp kernel) {
+  for (Operation &op : fusion.getBody().front())
+    if (const exec::Hint hint = exec::hintOf(&op); !hint.isEmpty()) {
+      if (tiling.hint == hint)
+        exec::setHint(kernel, hint);
+      else
+        exec::refuseHint(fusion->getParentOfType<ModuleOp>(), op.getLoc(), hint,
+                         tiling.whyNotHint.empty()
+                             ? "its kernel multiplies without matrix instructions"
+                             : StringRef(tiling.whyNotHint));
+    }
+}
+
 /// Makes the kernel of a fusion. On failure, returns null and sets `reason`.
 static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable &symbols,
                                              KnownKernels &kernels, const Capacities &capacities,
@@ -207,6 +221,7 @@ static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable 
   KernelOp kernel = emitKernel(builder, fusion.getLoc(), symbolName(fusion.getName()), *graph,
                                *tiling, capacities, inputs);
   insertKernel(symbols, kernel);
+  followHint(fusion, *tiling, kernel);
   TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' with tiles ",
                  listed(tiling->tiles), " of ", listed(tiling->sizes),
                  "; dimensions in the grid: ", tiling->gridRank);

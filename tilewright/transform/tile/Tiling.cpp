@@ -276,6 +276,7 @@ public:
       needs.product->rightHasPrologue = right.hasPrologue;
       needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;
       needs.product->spreadsRows = isa<stablehlo::ConvolutionOp>(node.op);
+      needs.product->hint = exec::hintOf(node.op);
     }
     // A depthwise convolution multiplies elements, like an elementwise op.
     if (!isMatmul(node))

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TRANSFORM_TILE_TILING_H
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/transform/tile/FusionGraph.h"
 #include "tilewright/transform/tile/pipeline/Gemm.h"
 
@@ -143,6 +144,7 @@ struct Needs {
     /// Whether a tile should have rows along several dimensions: the positions of a convolution,
     /// whose dimensions are often smaller than a tile.
     bool spreadsRows = false;
+    exec::Hint hint = {};
   };
   std::optional<Product> product;
 };
@@ -200,6 +202,10 @@ public:
 
   /// The limit of each runtime position of the graph.
   llvm::SmallVector<int64_t> positionLimits;
+
+  /// The user's hint, if the tiles follow it; and why they do not, if they do not.
+  exec::Hint hint;
+  std::string whyNotHint;
 
 private:
   /// Chooses `tiles` among the legal sizes.

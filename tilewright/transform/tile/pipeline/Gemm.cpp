@@ -1,6 +1,7 @@
 #include "tilewright/transform/tile/pipeline/Gemm.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -169,7 +170,24 @@ Machine withWarpProducts(Machine machine) {
   return machine;
 }
 
+/// The most nearly square division of a tile among a number of warps; a warp multiplies at least 16
+/// rows and 16 columns.
+static std::optional<WarpGrid> gridOfWarps(const GemmChoice &choice) {
+  std::optional<WarpGrid> best;
+  auto length = [&](const WarpGrid &grid) { return choice.m / grid.m + choice.n / grid.n; };
+  for (int64_t alongM = 1; alongM <= choice.warps; alongM *= 2) {
+    const WarpGrid grid{alongM, choice.warps / alongM};
+    if (alongM * grid.n == choice.warps && choice.m / grid.m >= 16 && choice.n / grid.n >= 16 &&
+        (!best || length(grid) < length(*best)))
+      best = grid;
+  }
+  return best;
+}
+
 WarpGrid warpGrid(const GemmChoice &choice) {
+  if (choice.warps)
+    if (std::optional<WarpGrid> grid = gridOfWarps(choice))
+      return *grid;
   // Square warp tiles read the fewest bytes. Use as many warps along each side as possible such
   // that a warp has at least 64 elements of it (or the whole side).
   int64_t alongM = std::max<int64_t>(1, choice.m / 64),
@@ -203,7 +221,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
       {0, 2, problem.loop.ops[0].latency}, {1, 2, problem.loop.ops[1].latency}, {2, 2, product, 1}};
   problem.buffers = {{"lhs", 0, {{2, 0}}, Space::shared, bytes.lhs},
                      {"rhs", 1, {{2, 0}}, Space::shared, rhsBytes}};
-  problem.channels = {{"operands", {0, 1}}};
+  problem.channels = {{"operands", {0, 1}, gemm.hint.stages}};
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
@@ -330,6 +348,19 @@ Grid gridOf(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) 
           clusterSize, machine.processors / clusterSize * clusterSize};
 }
 
+KernelCounts countsOf(const Gemm &gemm, const GemmChoice &choice, const Grid &grid) {
+  const int64_t rows = int64_t(llvm::alignTo(uint64_t(grid.rows), choice.clusterM)),
+                columns = int64_t(llvm::alignTo(uint64_t(grid.columns), choice.clusterN));
+  const int64_t iterations = llvm::divideCeil(gemm.k, choice.k);
+  // Copies load only what is inside of the matrices. The CTAs of a cluster load shared tiles once.
+  const int64_t depth = gemm.depthInMemory ? gemm.depthInMemory : gemm.k;
+  const int64_t lhs = gemm.m * depth * gemm.lhsBits / 8, rhs = gemm.n * depth * gemm.rhsBits / 8;
+  return {.multiplyAdds = gemm.batch * rows * columns * choice.m * choice.n * iterations * choice.k,
+          .loadedBytes =
+              gemm.batch * (lhs * (columns / choice.clusterN) + rhs * (rows / choice.clusterM)),
+          .storedBytes = gemm.batch * gemm.m * gemm.n * gemm.resultBits / 8};
+}
+
 /// The number of CTAs that one multiprocessor holds at once.
 int64_t residentCtas(const Machine &machine, const GemmChoice &choice,
                      const PipelineProblem &problem) {
@@ -392,6 +423,8 @@ void explainTiles(GemmChoice &choice, const Gemm &gemm, const Grid &grid) {
             percent(double(choice.m) * choice.n * choice.k /
                     (double(bytes.lhs) / choice.clusterN + double(bytes.rhs) / choice.clusterM)) /
                 100);
+  addReason(choice, "{0} multiply-adds, {1} bytes of operands loaded, {2} bytes stored",
+            choice.counts.multiplyAdds, choice.counts.loadedBytes, choice.counts.storedBytes);
   if (gemm.lhsInRegisters)
     addReason(choice,
               "its left operand goes through registers, because it has a prologue, and takes {0} "
@@ -437,6 +470,35 @@ void explainLaunch(GemmChoice &choice, const Gemm &gemm, const Machine &machine,
   }
 }
 
+/// Why a tile is not as the user wants it; nullopt if it is.
+std::optional<std::string> whyNotHint(const Gemm &gemm, const Machine &machine,
+                                      const GemmChoice &choice) {
+  const exec::Hint &hint = gemm.hint;
+  if (!hint.tile.empty() && (choice.m != hint.tile[0] || choice.n != hint.tile[1]))
+    return llvm::formatv("a CTA would compute {0}x{1}", choice.m, choice.n).str();
+  if (!hint.cluster.empty() &&
+      (choice.clusterM != hint.cluster[0] || choice.clusterN != hint.cluster[1]))
+    return llvm::formatv("a cluster would have {0}x{1} CTAs", choice.clusterM, choice.clusterN)
+        .str();
+  const bool isOfWarps = machine.matrixUnit == MatrixUnit::mma;
+  if (hint.persistent.value_or(false) && isOfWarps)
+    return "kernels that multiply with mma.sync are not persistent";
+  if (!hint.warps)
+    return std::nullopt;
+  if (isOfWarps &&
+      !(llvm::isPowerOf2_64(uint64_t(hint.warps)) && hint.warps <= 16 && gridOfWarps(choice)))
+    return llvm::formatv("{0} warps cannot divide a tile of {1}x{2}: each multiplies at least "
+                         "16x16, and their number is a power of two up to 16",
+                         hint.warps, choice.m, choice.n)
+        .str();
+  const int64_t warps = machine.matrixUnit == MatrixUnit::wgmma ? 4 * warpGroups(choice) : 1;
+  if (!isOfWarps && hint.warps != warps)
+    return llvm::formatv("{0} warp{1} multiply a tile of {2}x{3} on {4}, not {5}", warps,
+                         warps == 1 ? "" : "s", choice.m, choice.n, machine.chip, hint.warps)
+        .str();
+  return std::nullopt;
+}
+
 /// Like costOfTile(), for the given value of `choice.staged`.
 std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine, GemmChoice choice,
                                         std::string &reason) {
@@ -465,6 +527,12 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
                  .str();
     return std::nullopt;
   }
+  if (std::optional<std::string> why = whyNotHint(gemm, machine, choice)) {
+    reason = *why;
+    return std::nullopt;
+  }
+  if (machine.matrixUnit == MatrixUnit::mma)
+    choice.warps = gemm.hint.warps;
   PipelineProblem problem = gemmProblem(gemm, machine, choice);
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   if (!plan)
@@ -477,8 +545,8 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
   choice.tiles = padded * gemm.batch;
   choice.waves = llvm::divideCeil(choice.tiles, grid.slots);
   TileCycles cycles = tileCycles(gemm, machine, choice, problem);
-  choice.persistent =
-      machine.matrixUnit != MatrixUnit::mma && cycles.persistent < cycles.ctaPerTile;
+  choice.persistent = gemm.hint.persistent.value_or(machine.matrixUnit != MatrixUnit::mma &&
+                                                    cycles.persistent < cycles.ctaPerTile);
   choice.computeCycles = choice.persistent ? cycles.persistent : cycles.ctaPerTile;
   Raster raster = bestRaster(gemm, machine, choice);
   choice.raster = raster.rows;
@@ -488,6 +556,7 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
   double products = double(gemm.m) * gemm.n * gemm.k * gemm.batch;
   choice.efficiency = products / (double(rate) * machine.processors * choice.cycles);
 
+  choice.counts = countsOf(gemm, choice, grid);
   explainTiles(choice, gemm, grid);
   explainLaunch(choice, gemm, machine, grid.slots, cycles, raster);
   llvm::append_range(choice.reasons, plan->reasons);
@@ -527,11 +596,12 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   return direct;
 }
 
-std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
+std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine, std::string &reason) {
   std::vector<GemmChoice> ranked;
-  std::string reason;
-  if (machine.products.lookup(gemm.type) == 0)
+  if (machine.products.lookup(gemm.type) == 0) {
+    reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
     return ranked;
+  }
   // A prologue produces elements of the right operand's width, whatever their width in memory.
   int64_t widest = gemm.lhsInRegisters ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
   bool registers = machine.matrixUnit == MatrixUnit::mma;
@@ -558,22 +628,39 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
   if (machine.cluster >= 2 && machine.matrixUnit != MatrixUnit::tcgen05) {
     clusters.push_back({1, 2});
   }
+  llvm::SmallVector<int64_t, 2> tile = gemm.hint.tile, cluster = gemm.hint.cluster;
+  if (!tile.empty() &&
+      (!llvm::is_contained(sidesM, tile[0]) || !llvm::is_contained(sidesN, tile[1]))) {
+    auto listed = [](llvm::ArrayRef<int64_t> sides) {
+      return llvm::join(llvm::map_range(sides, [](int64_t side) { return std::to_string(side); }),
+                        ", ");
+    };
+    reason =
+        llvm::formatv("tiles of this product have {0} rows and {1} columns on {2}, not {3}x{4}",
+                      listed(sidesM), listed(sidesN), machine.chip, tile[0], tile[1])
+            .str();
+    return ranked;
+  }
+  reason = llvm::formatv("{0} has no cluster of this shape for this product", machine.chip).str();
   for (int64_t m : sidesM)
     for (int64_t n : sidesN)
       for (int64_t k : depths)
-        for (Shared cluster : clusters) {
+        for (Shared shared : clusters) {
+          if ((!tile.empty() && (m != tile[0] || n != tile[1])) ||
+              (!cluster.empty() && (shared.m != cluster[0] || shared.n != cluster[1])))
+            continue;
           if (n % gemm.columnStep != 0 && gemm.columnStep > 8)
             continue;
           GemmChoice choice;
           choice.m = m;
           choice.n = n;
           choice.k = k;
-          choice.clusterM = cluster.m;
-          choice.clusterN = cluster.n;
+          choice.clusterM = shared.m;
+          choice.clusterN = shared.n;
           // Skip clusters whose second CTA would have no work.
-          if (cluster.m > 1 && gemm.m <= m)
+          if (shared.m > 1 && gemm.m <= m)
             continue;
-          if (cluster.n > 1 && gemm.n <= n)
+          if (shared.n > 1 && gemm.n <= n)
             continue;
           if (std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason))
             ranked.push_back(std::move(*cost));

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_GEMM_H
 
 #include "tilewright/dialect/exec/ExecEnums.h"
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/transform/tile/pipeline/Plan.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -58,6 +59,18 @@ struct Gemm {
   /// Whether tiles of the result may be staged in shared memory and stored by the copy engine. This
   /// requires 16-bit elements, rows that the engine supports, and the layout of the accumulator.
   bool canStage = false;
+  /// The depth of the matrices in memory, if `k` is rounded up to whole tiles; else 0.
+  int64_t depthInMemory = 0;
+  /// The wishes of the user; tiles without them are not feasible.
+  exec::Hint hint = {};
+};
+
+/// The work of the whole kernel. test/gpu/test_candidates.py compares it with what the virtual GPU
+/// counts.
+struct KernelCounts {
+  int64_t multiplyAdds = 0; // those beyond the edges of the matrices, too
+  int64_t loadedBytes = 0;  // of operands, from global memory
+  int64_t storedBytes = 0;
 };
 
 /// A feasible tile and its cost.
@@ -75,8 +88,11 @@ struct GemmChoice {
   bool staged = false;
   /// Accumulators in tensor memory, if that is where they are.
   int64_t accumulators = 2;
+  /// The warps that multiply with mma.sync, if the user wants a number of them; else 0.
+  int64_t warps = 0;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
+  KernelCounts counts = {};
   /// The cycles of the whole product, and what they would be if only compute or only memory limited
   /// it.
   int64_t cycles = 0, computeCycles = 0, memoryCycles = 0;
@@ -116,8 +132,13 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
 std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, GemmChoice choice,
                                      std::string &reason);
 
-/// All feasible tiles, fastest first. Empty if the machine cannot multiply this type.
-std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine);
+/// All feasible tiles, fastest first. Empty, with the reason, if the machine cannot multiply this
+/// type, or not as the user wants.
+std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine, std::string &reason);
+inline std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine) {
+  std::string reason;
+  return rankTiles(gemm, machine, reason);
+}
 
 /// Explains the first choice, and how much slower the next different choice is and why.
 std::string explainChoice(const Gemm &gemm, const Machine &machine,

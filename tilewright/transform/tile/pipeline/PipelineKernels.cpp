@@ -1,4 +1,5 @@
 // The pass `tile-pipeline`: finds matmul kernels, plans their software pipelines and rewrites them.
+#include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/sm/IndexFacts.h"
 #include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -105,6 +106,10 @@ Gemm gemmOf(const Product &product) {
   // Compute the depth from the loop, because a grouped contraction has more than one dimension in
   // memory.
   gemm.k = product.iterations * product.k;
+  // Only the last tile may have a part beyond the end of memory.
+  if (const int64_t depth = wholeSize(product, product.lhs, !product.lhs.transposed);
+      depth < gemm.k && gemm.k - depth < product.k)
+    gemm.depthInMemory = depth;
   gemm.n = wholeSize(product, product.rhs, !product.rhs.transposed);
   tile::KernelOp kernel = product.kernel;
   int64_t tiles = llvm::divideCeil(gemm.m, product.m) * llvm::divideCeil(gemm.n, product.n);
@@ -121,6 +126,8 @@ Gemm gemmOf(const Product &product) {
       gemm.resultBits += type.getElementTypeBitWidth();
   }
   gemm.lhsInRegisters = product.lhs.hasPrologue;
+  const exec::Hint hint = exec::hintOf(product.kernel);
+  gemm.hint = product.isSwapped ? hint.transposed() : hint;
   // A line of 128 bytes has four scales of 32 rows.
   if (product.isScaled())
     gemm.scaleBytes = product.lhsScale.outerSizes.back();
@@ -388,6 +395,13 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       std::optional<Product> product = findProduct(kernel, reason);
       std::optional<GemmChoice> choice =
           product ? choose(*product, *machine, reason) : std::nullopt;
+      if (const exec::Hint hint = exec::hintOf(kernel); choice) {
+        exec::settleHint(module, hint);
+      } else if (!hint.isEmpty()) {
+        exec::refuseHint(module, kernel.getLoc(), hint, reason);
+        exec::setHint(kernel, {});
+        choice = product ? choose(*product, *machine, reason) : std::nullopt;
+      }
       if (!choice) {
         TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "'", kernel.getSymName(), "' is left alone: ", reason);
         remark::missed(kernel.getLoc(), options)

@@ -185,11 +185,19 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
           depth,
           llvm::divideCeil(lifetime(problem, *free, problem.buffers[buffer]), free->interval));
     // A channel needs no more slots than the loop has iterations.
-    wanted.push_back(std::min(depth, std::max<int64_t>(problem.iterations, 1)));
+    wanted.push_back(
+        std::min(channel.depth ? channel.depth : depth, std::max<int64_t>(problem.iterations, 1)));
   }
   std::optional<llvm::SmallVector<int64_t>> depths = shrink(problem, wanted, reason);
   if (!depths)
     return std::nullopt;
+  for (auto [channel, fits, depth] : llvm::zip(problem.channels, *depths, wanted))
+    if (channel.depth && fits < depth) {
+      reason = llvm::formatv("{0} has {1} slots at most, because more do not fit, not {2}",
+                             channel.name, fits, depth)
+                   .str();
+      return std::nullopt;
+    }
   std::optional<Schedule> schedule = moduloSchedule(withDepths(problem, *depths));
   if (!schedule) {
     reason = "no schedule exists for the number of slots that fits";

@@ -31,6 +31,8 @@ struct Buffer {
 struct Channel {
   std::string name;
   llvm::SmallVector<unsigned> buffers;
+  /// The number of slots, if the user sets it; else 0, and the schedule decides.
+  int64_t depth = 0;
 };
 
 /// A role: a set of warps that run all ops of some units.
