@@ -205,11 +205,11 @@ private:
       return Status(Error::executableStep,
                     concat("the executable is for ", executable.target.triple, ", but has ",
                            executable.objects.size(),
-                           " objects; for a GPU it must have one, PTX; compile the program again"));
-    if (sections.binary > 0 && !executable.target.isGpu())
+                           " objects; for a GPU it must have one; compile the program again"));
+    if (sections.binary > 0 && executable.target.triple != gpuTriple)
       return Status(Error::executableStep,
                     concat("the executable is for ", executable.target.triple,
-                           ", but has code for a GPU; compile the program again"));
+                           ", but has code for an NVIDIA GPU; compile the program again"));
     return Status();
   }
 

@@ -221,7 +221,20 @@ TEST(CheckExecutable, GpuLaunchesAreThereForGpusOnly) {
   expectFailure(e, Error::executableStep, "is for nvptx64-nvidia-cuda, but has 2 objects");
   e = sampleExecutable();
   e.binary.resize(1);
-  expectFailure(e, Error::executableStep, "has code for a GPU");
+  expectFailure(e, Error::executableStep, "has code for an NVIDIA GPU");
+}
+
+TEST(CheckExecutable, AnExecutableForAmdHasOneObjectAndNoPtx) {
+  Executable e = sampleGpuExecutable();
+  e.target = {std::string(amdTriple), "gfx950", {}};
+  e.binary.clear();
+  Status status = checkExecutable(e);
+  ASSERT_TRUE(status.isOk()) << status.toString();
+  e.binary.resize(1);
+  expectFailure(e, Error::executableStep, "is for amdgcn-amd-amdhsa, but has code for an NVIDIA");
+  e.binary.clear();
+  e.objects.push_back(e.objects[0]);
+  expectFailure(e, Error::executableStep, "is for amdgcn-amd-amdhsa, but has 2 objects");
 }
 
 TEST(CheckExecutable, GpuLaunchesAreWithinWhatAnyGpuTakes) {

@@ -243,15 +243,17 @@ struct ResultInfo {
   bool operator==(const ResultInfo &) const = default;
 };
 
-/// The target triple of NVIDIA GPUs.
+/// The target triples of NVIDIA's and AMD's GPUs.
 inline constexpr std::string_view gpuTriple = "nvptx64-nvidia-cuda";
+inline constexpr std::string_view amdTriple = "amdgcn-amd-amdhsa";
 
 /// The target that the object code was compiled for.
 struct Target {
   std::string triple;                // "x86_64-unknown-linux-gnu"
-  std::string cpu;                   // the row of the chip table: "x86-64-v4", "sm_90a"
+  std::string cpu;                   // the row of the chip table: "x86-64-v4", "sm_90a", "gfx950"
   std::vector<std::string> features; // that the machine must have
-  bool isGpu() const { return triple == gpuTriple; }
+  bool isAmd() const { return triple == amdTriple; }
+  bool isGpu() const { return triple == gpuTriple || isAmd(); }
   bool operator==(const Target &) const = default;
 };
 
@@ -274,7 +276,8 @@ struct Executable {
   std::vector<Block> blocks; // the first is the program
   AlignedBytes constants;    // used in place, so that large constants are not copied again
   /// The generated code: ELF relocatable files that the runtime links with each other, or for a GPU
-  /// one PTX text. The code generator makes one file on each of its threads.
+  /// of NVIDIA one PTX text, or for a GPU of AMD one code object, which is linked. The code
+  /// generator makes one file on each of its threads.
   std::vector<std::vector<std::byte>> objects;
   std::vector<std::byte> binary; // PTX assembled for exactly this chip; may be empty
 
