@@ -13,6 +13,7 @@ MAY_INCLUDE = {
     "numerics": {"support"},
     "chips": {"support"},
     "cuda-api": set(),
+    "hip-api": {"cuda-api"},
     "plan": {"numerics", "support"},
     "predict": {"artifact", "plan", "numerics", "support"},
     "dialect": {"numerics", "support"},
@@ -24,8 +25,8 @@ MAY_INCLUDE = {
     "driver": {"import", "transform", "target", "tune", "predict", "artifact", "plan", "dialect", "interpret", "numerics", "support"},
     "artifact": {"numerics", "support"},
     "collective": {"plan", "numerics", "support"},
-    "vgpu": {"chips", "collective", "cuda-api", "numerics", "plan", "support"},
-    "runtime": {"artifact", "collective", "cuda-api", "plan", "numerics", "support"},
+    "vgpu": {"chips", "collective", "cuda-api", "hip-api", "numerics", "plan", "support"},
+    "runtime": {"artifact", "collective", "cuda-api", "hip-api", "plan", "numerics", "support"},
     "plugin": {"driver", "runtime", "artifact", "numerics", "support"},
 }
 
@@ -41,7 +42,7 @@ TARGET_INTERFACE = ("tilewright/target/Target.h", "tilewright/target/AllTargets.
 # No file in here sees an LLVM header, directly or through others. Single files
 # elsewhere join by being a source of a NO_LLVM library.
 NO_LLVM = [
-    "support", "numerics", "chips", "cuda-api", "plan", "predict", "import/bytecode", "interpret/kernels",
+    "support", "numerics", "chips", "cuda-api", "hip-api", "plan", "predict", "import/bytecode", "interpret/kernels",
     "artifact", "collective", "vgpu", "runtime",
 ]  # fmt: skip
 

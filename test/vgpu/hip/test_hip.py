@@ -8,7 +8,7 @@ from conftest import CHIPS, HERE, TOOL
 
 PROGRAMS = sorted(path.stem for path in (HERE / "programs").glob("*.hip") if path.stem != "failures")
 # CI compiles these for one chip; all of them are compiled for both with --all.
-SAMPLE = ["modules"]
+SAMPLE = ["graph_nodes", "modules"]
 
 
 def vgpu(*words, flags=(), timeout=300):

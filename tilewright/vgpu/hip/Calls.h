@@ -5,6 +5,8 @@
 
 #include "tilewright/vgpu/hip/Runtime.h"
 
+#include <vector>
+
 namespace tilewright::vgpu::hip {
 
 // Device.cpp
@@ -30,6 +32,8 @@ CUresult checkKind(hipMemcpyKind kind);
 CUresult loadFile(CUmodule *module, const char *path);
 CUresult loadData(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
                   void **values);
+/// CUDA's list of extra arguments for HIP's; empty if `extra` is null.
+std::vector<void *> extraOf(void **extra);
 CUresult launch(const CUlaunchConfig &config, CUfunction function, void **values, void **extra);
 CUresult launchCooperative(CUlaunchConfig config, CUfunction function, void **values);
 /// A launch whose grid is in work-items, with events around it.
@@ -41,6 +45,16 @@ CUresult setFunctionAttribute(CUfunction function, int attribute, int value);
 CUresult activeBlocks(int *blocks, CUfunction function, int blockSize, size_t dynamicLds);
 CUresult bestBlockSize(int *gridSize, int *blockSize, CUfunction function, size_t dynamicLds,
                        int limit);
+
+// Graph.cpp
+CUresult addKernelNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                       size_t count, const hipKernelNodeParams *asked);
+CUresult setKernelNode(CUgraphExec exec, CUgraphNode node, const hipKernelNodeParams *asked);
+CUresult addCopyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                     size_t count, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                     hipMemcpyKind kind);
+CUresult setCopyNode(CUgraphExec exec, CUgraphNode node, CUdeviceptr to, CUdeviceptr from,
+                     size_t bytes, hipMemcpyKind kind);
 
 // Registered.cpp: kernels and variables of a program that clang compiled, by their address on the
 // host.

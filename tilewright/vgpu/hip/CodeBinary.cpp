@@ -1,18 +1,19 @@
 #include "tilewright/vgpu/hip/CodeBinary.h"
 
+#include "tilewright/hip-api/HipTypes.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/Launch.h"
 #include "tilewright/vgpu/driver/Launch.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 #include "tilewright/vgpu/driver/observe/Order.h"
 #include "tilewright/vgpu/driver/observe/Summary.h"
-#include "tilewright/vgpu/hip/HipTypes.h"
 
 #include <algorithm>
 
 namespace tilewright::vgpu::hip {
 
 using namespace cuda_api;
+using namespace hip_api;
 using chips::AmdChip;
 using driver::fail;
 using driver::Function;

@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <string_view>
+#include <type_traits>
 
 namespace tilewright::vgpu::hip {
 
@@ -52,6 +53,11 @@ HIP_EXPORTED const char *hipGetErrorName(hipError_t error) { return nameOfError(
 HIP_EXPORTED const char *hipGetErrorString(hipError_t error) { return textOfError(error); }
 
 namespace tilewright::vgpu::hip {
+
+// The runtime calls these functions by the types that hip-api declares.
+#define TILEWRIGHT_HIP_SIGNATURE(name, parameters)                                                 \
+  static_assert(std::is_same_v<decltype(::name), signature::name>);
+#include "tilewright/hip-api/Functions.def"
 
 CUresult getProcAddress(const char *symbol, void **function, int *status) {
   struct Export {

@@ -43,16 +43,21 @@ CUresult loadData(CUmodule *module, const void *image, unsigned count, CUjit_opt
                       : driver::refuseModule(std::move(bytes).takeStatus(), log);
 }
 
-CUresult launch(const CUlaunchConfig &config, CUfunction function, void **values, void **extra) {
+std::vector<void *> extraOf(void **extra) {
   // HIP ends the list of extra arguments by 3, CUDA by 0.
   constexpr uintptr_t endOfExtra = 3;
   std::vector<void *> list;
-  if (extra) {
-    for (; *extra && reinterpret_cast<uintptr_t>(*extra) != endOfExtra; extra += 2)
-      list.insert(list.end(), {extra[0], extra[1]});
-    list.push_back(nullptr);
-  }
-  return api::cuLaunchKernelEx(&config, function, values, extra ? list.data() : nullptr);
+  if (!extra)
+    return list;
+  for (; *extra && reinterpret_cast<uintptr_t>(*extra) != endOfExtra; extra += 2)
+    list.insert(list.end(), {extra[0], extra[1]});
+  list.push_back(nullptr);
+  return list;
+}
+
+CUresult launch(const CUlaunchConfig &config, CUfunction function, void **values, void **extra) {
+  std::vector<void *> list = extraOf(extra);
+  return api::cuLaunchKernelEx(&config, function, values, list.empty() ? nullptr : list.data());
 }
 
 CUresult launchCooperative(CUlaunchConfig config, CUfunction function, void **values) {

@@ -11,7 +11,7 @@ struct HipError {
 };
 constexpr HipError errors[] = {
 #define TILEWRIGHT_HIP_ERROR(name, number, text) {number, #name, text},
-#include "tilewright/vgpu/hip/HipErrors.def"
+#include "tilewright/hip-api/HipErrors.def"
 };
 
 /// The primary contexts that the runtime has retained, by device.
@@ -92,7 +92,7 @@ CUresult setDevice(int number) {
 }
 
 CUresult resetDevice() {
-  VGPU_TRY(api::cuCtxSynchronize());
+  api::cuCtxSynchronize(); // also a device that has failed is reset
   Retained &all = retained();
   std::lock_guard lock(all.mutex);
   all.contexts.erase(deviceOfThread);

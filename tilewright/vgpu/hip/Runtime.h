@@ -2,12 +2,14 @@
 #ifndef TILEWRIGHT_VGPU_HIP_RUNTIME_H
 #define TILEWRIGHT_VGPU_HIP_RUNTIME_H
 
+#include "tilewright/hip-api/HipTypes.h"
 #include "tilewright/vgpu/driver/Driver.h"
 #include "tilewright/vgpu/driver/Functions.h"
-#include "tilewright/vgpu/hip/HipTypes.h"
 
 namespace tilewright::vgpu::hip {
 
+using namespace cuda_api;
+using namespace hip_api;
 using driver::Context;
 using driver::Device;
 using driver::fail;

@@ -1,7 +1,7 @@
 // The types of HIP that differ from those of CUDA's driver API, with the layouts of HIP 6 and 7.
 // The others are the same, so the functions take CUDA's: CUstream, CUevent, CUlaunchConfig ….
-#ifndef TILEWRIGHT_VGPU_HIP_HIPTYPES_H
-#define TILEWRIGHT_VGPU_HIP_HIPTYPES_H
+#ifndef TILEWRIGHT_HIP_API_HIPTYPES_H
+#define TILEWRIGHT_HIP_API_HIPTYPES_H
 
 #include "tilewright/cuda-api/CudaTypes.h"
 #include "tilewright/cuda-api/GraphTypes.h"
@@ -9,14 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tilewright::vgpu::hip {
+namespace tilewright::hip_api {
 
 using namespace cuda_api;
 
 /// Errors have the numbers of CUresult, and some that CUDA's driver does not have.
 enum hipError_t : int {
 #define TILEWRIGHT_HIP_ERROR(name, number, text) name = number,
-#include "tilewright/vgpu/hip/HipErrors.def"
+#include "tilewright/hip-api/HipErrors.def"
 };
 
 struct dim3 {
@@ -44,6 +44,17 @@ struct hipPointerAttribute_t {
   void *devicePointer, *hostPointer;
   int isManaged;
   unsigned allocationFlags;
+};
+
+/// The parameters of a node of a graph that launches a kernel. `func` is a CUfunction, or the
+/// address on the host of a kernel that is compiled into the program.
+struct hipKernelNodeParams {
+  dim3 blockDim;
+  void **extra;
+  void *func;
+  dim3 gridDim;
+  void **kernelParams;
+  unsigned sharedMemBytes;
 };
 
 struct hipFuncAttributes {
@@ -102,6 +113,23 @@ struct hipDeviceProp_t {
 static_assert(sizeof(hipDeviceProp_t) == 1472 && offsetof(hipDeviceProp_t, gcnArchName) == 1160 &&
               offsetof(hipDeviceProp_t, arch) == 1428);
 
-} // namespace tilewright::vgpu::hip
+/// The numbers of hipDeviceAttribute_t that the runtime asks for.
+enum hipDeviceAttribute_t : int {
+  hipDeviceAttributeComputeCapabilityMajor = 23,
+  hipDeviceAttributeMaxThreadsPerBlock = 56,
+  hipDeviceAttributeComputeCapabilityMinor = 61,
+  hipDeviceAttributeMultiprocessorCount = 63,
+  hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
+};
 
-#endif // TILEWRIGHT_VGPU_HIP_HIPTYPES_H
+/// The types of the functions that the runtime calls.
+namespace signature {
+#define TILEWRIGHT_HIP_SIGNATURE(name, parameters) using name = hipError_t parameters;
+#include "tilewright/hip-api/Functions.def"
+using hipGetErrorName = const char *(hipError_t error);
+using hipGetErrorString = const char *(hipError_t error);
+} // namespace signature
+
+} // namespace tilewright::hip_api
+
+#endif // TILEWRIGHT_HIP_API_HIPTYPES_H
