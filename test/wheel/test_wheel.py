@@ -19,7 +19,7 @@ loader = importlib.machinery.SourceFileLoader("check_symbols", str(ROOT / "tools
 check_symbols = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_symbols", loader))
 loader.exec_module(check_symbols)
 
-BINARIES = ("bin/tilewright", "lib/libtilewright_pjrt.so", "lib/vgpu/libcuda.so.1", "lib/vgpu/libamdhip64.so.7", "lib/vgpu/libnccl.so.2", "lib/vgpu/libraries/libcublasLt.so.13", "lib/vgpu/libraries/libcudnn.so.9", "lib/vgpu/bin/ptxas")
+BINARIES = ("bin/tilewright", "lib/libtilewright_pjrt.so", "lib/vgpu/libcuda.so.1", "lib/vgpu/libamdhip64.so.7", "lib/vgpu/libnccl.so.2", "lib/vgpu/librccl.so.1", "lib/vgpu/libraries/libcublasLt.so.13", "lib/vgpu/libraries/libcudnn.so.9", "lib/vgpu/bin/ptxas")
 
 
 @pytest.fixture(scope="module")
@@ -111,4 +111,4 @@ def test_what_was_released_demands_nothing_newer():
             content.extractall(folder)
             for name in BINARIES:
                 path = pathlib.Path(folder) / "tilewright/native" / name
-                assert check_symbols.demands(str(path), own={"libtilewright_pjrt.so", "libcuda.so.1"}) == []
+                assert check_symbols.demands(str(path), own={"libtilewright_pjrt.so", "libcuda.so.1", "libamdhip64.so.7"}) == []
