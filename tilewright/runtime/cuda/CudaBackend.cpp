@@ -58,18 +58,20 @@ public:
     return Status();
   }
 
-  std::string name() const override { return "cuda"; }
+  std::string name() const override { return gpus.front()->api().words().platform; }
   std::string version() const override {
-    const int version = gpus.front()->api().version();
-    return concat("tilewright cuda ", version / 1000, ".", version % 1000 / 10);
+    return concat("tilewright ", name(), " ", gpus.front()->api().versionText());
   }
   std::vector<DeviceDescription> devices() const override {
     std::vector<DeviceDescription> list;
     for (const std::shared_ptr<CudaDevice> &gpu : gpus) {
       const int capability = gpu->capability();
-      list.push_back({"cuda",
+      // JAX has no other name for AMD's chips.
+      const std::string chip =
+          gpu->api().isAmd() ? gpu->chip() : concat(capability / 10, ".", capability % 10);
+      list.push_back({gpu->api().words().platform,
                       {{"device_model", gpu->model()},
-                       {"compute_capability", concat(capability / 10, ".", capability % 10)},
+                       {"compute_capability", chip},
                        {"core_count", int64_t(gpu->limits().multiprocessors)},
                        {"driver_ordinal", int64_t(gpu->ordinal())}}});
     }
@@ -167,6 +169,8 @@ std::string targetFor(std::string_view target, const Client &client) {
   for (const DeviceAttribute &attribute : client.devices().front()->attributes())
     if (const auto *text = std::get_if<std::string>(&attribute.value);
         text && attribute.name == "compute_capability") {
+      if (isAmdChip(*text))
+        return *text;
       std::string digits = *text;
       std::erase(digits, '.');
       return concat("sm_", digits, digits.size() > 2 || digits >= "90" ? "a" : "");
@@ -185,8 +189,51 @@ static Status checkEngine(const CudaParts &parts, int processes) {
   return Status(Error::clientProcesses,
                 concat("GPUs of ", processes,
                        " processes cannot compute together without NCCL: ", status.message(),
-                       "; install NCCL (pip install nvidia-nccl-cu12), name its library in "
-                       "runtime.nccl-library, or use the GPUs of a single process"));
+                       "; install NCCL (pip install nvidia-nccl-cu12; of AMD: RCCL), name its "
+                       "library in runtime.nccl-library, or use the GPUs of a single process"));
+}
+
+using ConnectEngine = decltype(CudaParts::connect);
+
+/// How to connect the engine that `runtime.nccl-library` asks for.
+static ConnectEngine chooseEngine(const CudaParts &parts, const ClientOptions &options,
+                                  const std::shared_ptr<const DriverApi> &api,
+                                  const std::vector<int> &ordinals) {
+  using collective::DeviceEngine;
+  const std::string &asked = options.runtime.ncclLibrary;
+  if (asked == "none" && api->isAmd())
+    return [](auto &...) -> Result<std::unique_ptr<DeviceEngine>> {
+      return Status(Error::optionValue,
+                    "runtime.nccl-library is 'none', but there are no collective kernels of our "
+                    "own for GPUs of AMD; name RCCL's library, or leave the option empty");
+    };
+  if (asked == "none" && parts.compileCollective)
+    return [api, ordinals, compile = parts.compileCollective](
+               const collective::Membership &membership, tilewright::KeyValueStore &store,
+               collective::DeviceAccess &access) -> Result<std::unique_ptr<DeviceEngine>> {
+      TILEWRIGHT_ASSIGN(auto made, SymmetricEngine::connect(membership, store, api, ordinals,
+                                                            access, compile, {}));
+      return std::unique_ptr<DeviceEngine>(std::move(made));
+    };
+  // Several processes may be on several hosts, which our own kernels cannot reach.
+  const bool canChoose = parts.compileCollective && options.processCount <= 1 && !api->isAmd();
+  const bool isPriced = asked == "priced";
+  return [api, ordinals, library = findNccl(isPriced ? "" : asked, *api),
+          timeout = options.runtime.collectiveTimeout,
+          compile = isPriced && canChoose ? parts.compileCollective : nullptr,
+          prefersOwn = parts.prefersOwn](
+             const collective::Membership &membership, tilewright::KeyValueStore &store,
+             collective::DeviceAccess &access) -> Result<std::unique_ptr<DeviceEngine>> {
+    collective::nccl::NcclEngine::Options engine;
+    engine.library = library;
+    engine.timeout = std::chrono::seconds(timeout);
+    TILEWRIGHT_ASSIGN(auto made,
+                      collective::nccl::NcclEngine::connect(membership, store, access, engine));
+    if (!compile || !prefersOwn)
+      return std::unique_ptr<DeviceEngine>(std::move(made));
+    return std::unique_ptr<DeviceEngine>(std::make_unique<PricedEngine>(
+        std::move(made), SymmetricEngine::make(api, ordinals, access, compile, {}), prefersOwn));
+  };
 }
 
 Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
@@ -198,55 +245,30 @@ Result<std::unique_ptr<Client>> createClient(const ClientOptions &options,
   for (int i = 0; driver.devices.empty() && i < count; ++i)
     ordinals.push_back(i);
   if (ordinals.empty())
-    return Status(Error::cudaDevices, concat("the CUDA driver ", api->library(),
-                                             " has no device; check nvidia-smi and "
-                                             "CUDA_VISIBLE_DEVICES, or TILEWRIGHT_VGPU_DEVICES"));
+    return Status(Error::cudaDevices,
+                  concat("the ", api->words().driver, " ", api->library(), " has no device; check ",
+                         api->words().visible, " or TILEWRIGHT_VGPU_DEVICES"));
   std::vector<std::shared_ptr<CudaDevice>> gpus;
   for (int ordinal : ordinals) {
     if (ordinal < 0 || ordinal >= count)
-      return Status(Error::cudaDevices, concat("device ", ordinal, " of the CUDA driver ",
-                                               api->library(), " does not exist; the driver has ",
-                                               count, " devices, 0 to ", count - 1));
+      return Status(Error::cudaDevices,
+                    concat("device ", ordinal, " of the ", api->words().driver, " ", api->library(),
+                           " does not exist; the driver has ", count, " devices, 0 to ",
+                           count - 1));
     const int64_t inFlight = std::max<int64_t>(options.runtime.maxInFlight, 1);
     TILEWRIGHT_ASSIGN(std::shared_ptr<CudaDevice> gpu,
                       CudaDevice::open(api, ordinal, gpus.size(), static_cast<size_t>(inFlight)));
     gpus.push_back(std::move(gpu));
   }
   TILEWRIGHT_TRY(checkVirtualChip(driver, gpus));
-  // Several processes may be on several hosts, which our own kernels cannot reach.
-  const bool canChoose = parts.compileCollective && options.processCount <= 1;
-  const bool isPriced = options.runtime.ncclLibrary == "priced";
-  if (!parts.connect && options.runtime.ncclLibrary == "none" && parts.compileCollective)
-    parts.connect =
-        [api, ordinals, compile = parts.compileCollective](
-            const collective::Membership &membership, tilewright::KeyValueStore &store,
-            collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
-      TILEWRIGHT_ASSIGN(auto made, SymmetricEngine::connect(membership, store, api, ordinals,
-                                                            access, compile, {}));
-      return std::unique_ptr<collective::DeviceEngine>(std::move(made));
-    };
   if (!parts.connect)
-    parts.connect =
-        [api, ordinals, library = findNccl(isPriced ? "" : options.runtime.ncclLibrary, *api),
-         timeout = options.runtime.collectiveTimeout,
-         compile = isPriced && canChoose ? parts.compileCollective : nullptr,
-         prefersOwn = parts.prefersOwn](
-            const collective::Membership &membership, tilewright::KeyValueStore &store,
-            collective::DeviceAccess &access) -> Result<std::unique_ptr<collective::DeviceEngine>> {
-      collective::nccl::NcclEngine::Options engine;
-      engine.library = library;
-      engine.timeout = std::chrono::seconds(timeout);
-      TILEWRIGHT_ASSIGN(auto made,
-                        collective::nccl::NcclEngine::connect(membership, store, access, engine));
-      if (!compile || !prefersOwn)
-        return std::unique_ptr<collective::DeviceEngine>(std::move(made));
-      return std::unique_ptr<collective::DeviceEngine>(std::make_unique<PricedEngine>(
-          std::move(made), SymmetricEngine::make(api, ordinals, access, compile, {}), prefersOwn));
-    };
+    parts.connect = chooseEngine(parts, options, api, ordinals);
   if (options.processCount > 1)
     TILEWRIGHT_TRY(checkEngine(parts, options.processCount));
-  TILEWRIGHT_ASSIGN(std::shared_ptr<libraries::GpuLibraries> gpuLibraries,
-                    libraries::GpuLibraries::fromEnvironment(*api));
+  std::shared_ptr<libraries::GpuLibraries> gpuLibraries;
+  if (!api->isAmd()) { // cuBLASLt and cuDNN are for NVIDIA's GPUs
+    TILEWRIGHT_ASSIGN(gpuLibraries, libraries::GpuLibraries::fromEnvironment(*api));
+  }
   auto backend =
       std::make_unique<CudaBackend>(std::move(gpus), std::move(parts), std::move(gpuLibraries));
   TILEWRIGHT_TRY(backend->prepareMemory());

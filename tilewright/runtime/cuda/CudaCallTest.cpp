@@ -204,9 +204,7 @@ TEST_F(CudaCallTest, AHandlerMayRunTheSameProgram) {
 
 /// The handler gets the stream of the program and queues work on it; the host never waits.
 TEST_F(CudaCallTest, AHandlerForTheDeviceQueuesWork) {
-  cuda::DriverOptions options;
-  options.virtualChip = cuda::testChip();
-  auto api = cuda::findDriver(options);
+  auto api = cuda::findDriver(*cuda::driverOptionsOf("vgpu:" + cuda::testChip()));
   ASSERT_TRUE(api.isOk());
   std::byte *scratch = nullptr;
   handlers->functions["device_copy"] = [&](const CustomCallRun &run) -> Status {

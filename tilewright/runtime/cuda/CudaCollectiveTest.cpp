@@ -233,8 +233,8 @@ TEST_F(CudaCollectiveTest, ARankThatNeverJoinsIsADeadline) {
   const std::vector<Status> ends = endsOf(*run);
   const Status &end = ends[0];
   EXPECT_EQ(end.error(), Error::collectiveStuck);
-  EXPECT_THAT(std::string(end.message()),
-              HasSubstr("rank 0 (cuda:0) in 'all_reduce.0' at train.py:7"));
+  EXPECT_THAT(std::string(end.message()), HasSubstr(concat("rank 0 (", device(0).toString(),
+                                                           ") in 'all_reduce.0' at train.py:7")));
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10));
 
   // Programs that are loaded later work, also if nothing is left of the one that failed.

@@ -1,4 +1,5 @@
 #include "tilewright/runtime/cuda/CudaDevice.h"
+#include "tilewright/runtime/hip/HipDriver.h"
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::runtime::cuda {
@@ -8,9 +9,10 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(std::shared_ptr<const Drive
                                                      size_t maxInFlight) {
   std::shared_ptr<CudaDevice> device(new CudaDevice(std::move(api)));
   device->number = ordinal;
-  device->label = concat("cuda:", localId);
+  const DriverWords &words = device->driver->words();
+  device->label = concat(words.platform, ":", localId);
   if (Status status = device->start(maxInFlight); !status.isOk())
-    return std::move(status).during(concat("opening CUDA device ", ordinal));
+    return std::move(status).during(concat("opening device ", ordinal, " of the ", words.driver));
   return device;
 }
 
@@ -28,6 +30,10 @@ Status CudaDevice::start(size_t maxInFlight) {
   TILEWRIGHT_ASSIGN(int major, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
   TILEWRIGHT_ASSIGN(int minor, attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   architecture = 10 * major + minor;
+  chipName = concat("sm_", architecture);
+  if (driver->isAmd()) {
+    TILEWRIGHT_ASSIGN(chipName, hip::chipOf(*driver, device));
+  }
   TILEWRIGHT_ASSIGN(maxima.threadsPerBlock, attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   TILEWRIGHT_ASSIGN(maxima.sharedBytes,
                     attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));

@@ -39,12 +39,14 @@ public:
   int ordinal() const { return number; }
   CUdevice handle() const { return device; }
   CUcontext context() const { return primary; }
-  /// "cuda:0", the client's name for the device.
+  /// "cuda:0", the client's name for the device; of AMD "rocm:0".
   const std::string &text() const { return label; }
   /// "NVIDIA H100 80GB HBM3"
   const std::string &model() const { return modelName; }
-  /// 90 for sm_90
+  /// 90 for sm_90; of AMD 95 for gfx950
   int capability() const { return architecture; }
+  /// "sm_90", "gfx950"
+  const std::string &chip() const { return chipName; }
   const DeviceLimits &limits() const { return maxima; }
 
   /// Programs run in the first queue; the others are for copies, so that programs and copies do not
@@ -99,7 +101,7 @@ private:
   int number = 0;
   CUdevice device = 0;
   CUcontext primary = nullptr;
-  std::string label, modelName;
+  std::string label, modelName, chipName;
   int architecture = 0;
   DeviceLimits maxima;
   std::atomic<bool> isLost = false;

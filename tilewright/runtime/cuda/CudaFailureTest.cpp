@@ -172,7 +172,14 @@ TEST(DriverOptions, TargetsNameDriverAndChip) {
   EXPECT_EQ(cuda::driverOptionsOf("cuda")->virtualChip, "");
   EXPECT_EQ(cuda::driverOptionsOf("sm_90a")->virtualChip, "");
   EXPECT_EQ(cuda::driverOptionsOf("vgpu:sm_90a")->virtualChip, "sm_90a");
-  for (const char *wrong : {"vgpu", "vgpu:", "vgpu:h100", "sm_x", "vgpu:sm_90x", "rocm"})
+  EXPECT_EQ(cuda::driverOptionsOf("cuda")->vendor, cuda::Vendor::nvidia);
+  EXPECT_EQ(cuda::driverOptionsOf("rocm")->virtualChip, "");
+  EXPECT_EQ(cuda::driverOptionsOf("rocm")->vendor, cuda::Vendor::amd);
+  EXPECT_EQ(cuda::driverOptionsOf("gfx942")->virtualChip, "");
+  EXPECT_EQ(cuda::driverOptionsOf("vgpu:gfx950")->virtualChip, "gfx950");
+  EXPECT_EQ(cuda::driverOptionsOf("vgpu:gfx950")->vendor, cuda::Vendor::amd);
+  for (const char *wrong : {"vgpu", "vgpu:", "vgpu:h100", "sm_x", "vgpu:sm_90x", "vgpu:gfx",
+                            "vgpu:gfx9x0", "gfx", "vgpu:rocm", "hip"})
     EXPECT_EQ(cuda::driverOptionsOf(wrong).takeStatus().error(), Error::optionValue) << wrong;
 }
 

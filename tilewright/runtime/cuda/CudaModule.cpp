@@ -10,21 +10,24 @@ using artifact::Executable;
 using artifact::GpuLaunch;
 using artifact::Kernel;
 
-/// Code for sm_90a runs only on sm_90, code for sm_100f on chips of its family, other code on the
-/// same or newer chips.
+/// Code for sm_90a runs only on sm_90, code for sm_100f on chips of its family, other code for
+/// NVIDIA on the same or newer chips. Code for a chip of AMD runs only on that chip.
 static Status checkChip(const Executable &executable, const CudaDevice &device) {
   auto fail = [&](auto... why) {
     return Status(Error::cudaChip,
                   concat("'", executable.name, "' was compiled for ", executable.target.cpu,
-                         ", but ", device.text(), " (", device.model(), ") is sm_",
-                         device.capability(), why..., "; compile it for this device"));
+                         ", but ", device.text(), " (", device.model(), ") is ", device.chip(),
+                         why..., "; compile it for this device"));
   };
+  const bool isAmd = device.api().isAmd();
   const std::optional<ChipName> chip = parseChip(executable.target.cpu);
-  if (!executable.target.isGpu() || !chip)
+  if (!executable.target.isGpu() || executable.target.isAmd() != isAmd || (!isAmd && !chip))
     return Status(Error::cudaChip,
                   concat("'", executable.name, "' was compiled for ", executable.target.triple, " ",
-                         executable.target.cpu, ", but ", device.text(), " is a GPU, sm_",
-                         device.capability(), "; compile it for this device"));
+                         executable.target.cpu, ", but ", device.text(), " is a GPU, ",
+                         device.chip(), "; compile it for this device"));
+  if (isAmd)
+    return executable.target.cpu == device.chip() ? Status() : fail();
   if (chip->capability > device.capability())
     return fail(", which is older");
   if (chip->suffix == 'a' && chip->capability != device.capability())
@@ -33,6 +36,9 @@ static Status checkChip(const Executable &executable, const CudaDevice &device) 
     return fail(", and code with the suffix 'f' runs only on its own family");
   return Status();
 }
+
+static constexpr std::string_view elfMagic = "\x7f"
+                                             "ELF";
 
 template <typename T> static T numberAt(std::string_view bytes, size_t at) {
   T value;
@@ -46,8 +52,7 @@ static bool isWhole(std::string_view image) {
   auto isInside = [&](uint64_t offset, uint64_t size) {
     return offset <= image.size() && size <= image.size() - offset;
   };
-  if (image.starts_with("\x7f"
-                        "ELF")) {
+  if (image.starts_with(elfMagic)) {
     if (image.size() < 64 || image[4] != 2)
       return false;
     const auto sections = numberAt<uint64_t>(image, 0x28),
@@ -79,7 +84,30 @@ static std::string textOf(const std::vector<std::byte> &bytes) {
   return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
 }
 
+/// Loads the code of a GPU of AMD.
+Status CudaModule::loadCodeObject(const Executable &executable) {
+  const std::string object = textOf(executable.objects.front());
+  if (!object.starts_with(elfMagic) || !isWhole(object))
+    return Status(Error::cudaCode,
+                  concat("the code object of '", executable.name, "' is ",
+                         object.starts_with(elfMagic) ? "truncated" : "not an ELF file",
+                         "; compile the program again"));
+  const CUresult result =
+      device.api().cuModuleLoadDataEx(&module, object.c_str(), 0, nullptr, nullptr);
+  if (result == CUDA_SUCCESS) {
+    declared = hip::kernelParametersOf(object).value_or(hip::KernelParameters());
+    return Status();
+  }
+  if (DriverApi::isFatal(result) || result == CUDA_ERROR_OUT_OF_MEMORY)
+    return device.check(result, "cuModuleLoadDataEx");
+  return Status(Error::cudaCode,
+                concat("the driver rejects the code object (", device.api().describe(result),
+                       "); update the driver, or report this with the program"));
+}
+
 Status CudaModule::loadImage(const Executable &executable) {
+  if (device.api().isAmd())
+    return loadCodeObject(executable);
   constexpr size_t logBytes = 8192;
   std::string log(logBytes, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -189,10 +217,24 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   return Status();
 }
 
+/// The sizes of the parameters that the code declares.
+std::vector<size_t> CudaModule::parameterSizes(const Kernel &kernel, CUfunction function) const {
+  std::vector<size_t> sizes;
+  if (device.api().isAmd()) {
+    if (auto found = declared.find(kernel.symbol); found != declared.end())
+      sizes = found->second;
+    return sizes;
+  }
+  size_t offset = 0, size = 0;
+  while (device.api().cuFuncGetParamInfo(function, sizes.size(), &offset, &size) == CUDA_SUCCESS)
+    sizes.push_back(size);
+  return sizes;
+}
+
 /// Checks that the plan passes as many parameters as the code declares; otherwise the driver would
 /// read beyond the end of the array of parameters.
 Status CudaModule::checkParameters(const Executable &executable) {
-  if (!device.api().cuFuncGetParamInfo)
+  if (!device.api().isAmd() && !device.api().cuFuncGetParamInfo)
     return Status();
   for (const artifact::Block &block : executable.blocks)
     for (const artifact::Step &step : block.steps) {
@@ -205,17 +247,13 @@ Status CudaModule::checkParameters(const Executable &executable) {
         return Status(Error::cudaCode, concat("kernel '", kernel.symbol, "' declares ", parts...,
                                               "; compile the program again"));
       };
-      size_t count = 0, offset = 0, size = 0;
-      CUfunction function = functions[launch->kernel];
-      while (device.api().cuFuncGetParamInfo(function, count, &offset, &size) == CUDA_SUCCESS) {
-        const size_t wanted = count < pointers ? 8 : 128;
-        if (count < pointers + maps && size != wanted)
-          return fail(size, " bytes for parameter ", count, ", but step '", step.name, "' passes ",
+      const std::vector<size_t> sizes = parameterSizes(kernel, functions[launch->kernel]);
+      for (size_t i = 0; i < sizes.size() && i < pointers + maps; ++i)
+        if (const size_t wanted = i < pointers ? 8 : 128; sizes[i] != wanted)
+          return fail(sizes[i], " bytes for parameter ", i, ", but step '", step.name, "' passes ",
                       wanted);
-        ++count;
-      }
-      if (count != pointers + maps)
-        return fail(count, " parameters, but step '", step.name, "' passes ", pointers,
+      if (sizes.size() != pointers + maps)
+        return fail(sizes.size(), " parameters, but step '", step.name, "' passes ", pointers,
                     " buffers and ", maps, " tensor maps");
     }
   return Status();

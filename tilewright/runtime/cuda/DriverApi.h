@@ -1,10 +1,11 @@
-// DriverApi: the functions of the CUDA driver, loaded at run time.
+// DriverApi: the functions of a GPU's driver, loaded at run time.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_DRIVERAPI_H
 #define TILEWRIGHT_RUNTIME_CUDA_DRIVERAPI_H
 
 #include "tilewright/cuda-api/CudaTypes.h"
 #include "tilewright/cuda-api/GraphTypes.h"
 #include "tilewright/support/Status.h"
+#include "tilewright/support/TargetName.h"
 
 #include <functional>
 #include <memory>
@@ -24,7 +25,22 @@ namespace signature {
 #undef TILEWRIGHT_CUDA_FUNCTION
 } // namespace signature
 
-/// The functions of one driver library, callable by their names: `api.cuInit(0)`.
+using Vendor = TargetName::Vendor;
+
+/// The names of a vendor's driver and of what belongs to it, for messages.
+struct DriverWords {
+  const char *platform; // "cuda", also the kind of the devices
+  const char *driver;   // "CUDA driver"
+  const char *library;  // "libcuda.so.1"
+  const char *variable; // that names another library
+  const char *package;  // that contains the library
+  const char *visible;  // where to look for devices
+  const char *exampleChip;
+};
+const DriverWords &wordsOf(Vendor vendor);
+
+/// The functions of one driver library, callable by their names in CUDA: `api.cuInit(0)`. The
+/// table of a GPU of AMD has functions of the same meaning, which call HIP's (runtime/hip).
 ///
 /// A process has only one driver, the first that was loaded: symbols of two libraries of the same
 /// name would resolve to each other. It is never unloaded.
@@ -33,24 +49,29 @@ public:
 #define CUDA_FUNCTION(name, suffix) signature::name##suffix *name = nullptr;
 #include "tilewright/runtime/cuda/Functions.def"
 
-  /// Loads the library at `path`, or the system's libcuda.so.1 if `path` is empty, and initialises
-  /// it.
+  /// Loads the library at `path`, or the system's libcuda.so.1 or libamdhip64 if `path` is empty,
+  /// and initialises it.
   ///  - cudaLibrary (E5120): it cannot be loaded or initialised, or the process has loaded another
   ///    driver.
   ///  - cudaFunction (E5121): the driver is too old.
-  static Result<std::shared_ptr<const DriverApi>> load(const std::string &path);
+  static Result<std::shared_ptr<const DriverApi>> load(const std::string &path,
+                                                       Vendor vendor = Vendor::nvidia);
 
   /// Returns the address of a function by name and version (12030 for CUDA 12.3); null if it does
   /// not exist.
   using Lookup = std::function<void *(const char *name, int version)>;
   /// Looks up all functions. Public for tests; messages name the driver `library`.
-  static Result<std::shared_ptr<DriverApi>> find(const Lookup &lookup, const std::string &library);
+  static Result<std::shared_ptr<DriverApi>> find(const Lookup &lookup, const std::string &library,
+                                                 Vendor vendor = Vendor::nvidia);
 
   const std::string &library() const { return path; }
-  int version() const { return driverVersion; } // 12030
+  Vendor vendor() const { return maker; }
+  bool isAmd() const { return maker == Vendor::amd; }
+  const DriverWords &words() const { return wordsOf(maker); }
+  std::string versionText() const; // "12.3", "7.1"
 
-  /// The status of a call that returned `result`. The message contains the call, CUDA's name and
-  /// description of the error, and what to do.
+  /// The status of a call that returned `result`. The message contains the call, the driver's name
+  /// and description of the error, and what to do.
   Status check(CUresult result, const char *call) const;
   /// "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure"
   std::string describe(CUresult result) const;
@@ -60,7 +81,8 @@ public:
 
 private:
   std::string path;
-  int driverVersion = 0;
+  Vendor maker = Vendor::nvidia;
+  int driverVersion = 0; // 12030; of HIP 70100000
 };
 
 /// Short for api.check(api.cuInit(0), "cuInit").

@@ -76,6 +76,14 @@ private:
     }
   };
 
+  /// cuLaunchHostFunc of the driver that the process has loaded, or HIP's function of that meaning.
+  static void *launchHostFunction() {
+    if (void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD))
+      return dlsym(cuda, "cuLaunchHostFunc");
+    void *hip = dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+    return hip ? dlsym(hip, "hipLaunchHostFunc") : nullptr;
+  }
+
   class Rank final : public collective::DeviceCommunicator {
   public:
     Rank(std::shared_ptr<Shared> shared, std::unique_ptr<collective::Communicator> given,
@@ -94,7 +102,7 @@ private:
       work->call.name = work->name;
       static const auto launch =
           reinterpret_cast<cuda_api::CUresult (*)(cuda_api::CUstream, cuda_api::CUhostFn, void *)>(
-              dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
+              launchHostFunction());
       if (!launch || launch(static_cast<cuda_api::CUstream>(stream), &Work::run, work) !=
                          cuda_api::CUDA_SUCCESS) {
         delete work;

@@ -1,4 +1,4 @@
-// PTX for tests, and a client on this build's virtual driver.
+// PTX for tests, and a client on this build's virtual driver, which may be AMD's.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_TESTING_KERNELS_H
 #define TILEWRIGHT_RUNTIME_CUDA_TESTING_KERNELS_H
 
@@ -240,8 +240,7 @@ testClient(const RuntimeOptions &options, std::vector<int> devices = {}, CudaPar
   setenv("TILEWRIGHT_VGPU_THREADS", "2", 0);
   ClientOptions client;
   client.runtime = options;
-  DriverOptions driver;
-  driver.virtualChip = testChip();
+  TILEWRIGHT_ASSIGN(DriverOptions driver, driverOptionsOf("vgpu:" + testChip()));
   driver.devices = std::move(devices);
   return createClient(client, driver, std::move(parts));
 }
