@@ -1,7 +1,7 @@
 """Passes handlers of custom calls that are registered with JAX to the library.
 
 jax.ffi.register_ffi_target(platform="cpu") and jaxlib's own linear algebra register
-handlers with JAX's CPU client, and register_ffi_target(platform="CUDA") with JAX's CUDA plugin,
+handlers with JAX's CPU client, and register_ffi_target(platform="CUDA" or "ROCM") with JAX's GPU plugin,
 if there is one. This module also registers them with this plugin.
 """
 
@@ -103,7 +103,7 @@ class _Errors:
 
 
 def share_handlers(c_api) -> None:
-    """Registers the handlers that JAX has for `cpu` and `CUDA` with the plugin, also those that are added later."""
+    """Registers the handlers that JAX has for `cpu`, `CUDA` and `ROCM` with the plugin, also those that are added later."""
     from jaxlib import xla_client
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -149,7 +149,8 @@ def share_handlers(c_api) -> None:
         if isinstance(function, dict) and "python_cpu_callback" not in target or target.startswith("xla_buffer"):
             register(target, function)
     _forward(xla_client, register, register_type)
-    _forward_cuda(xla_client, register, register_type)
+    for platform in ("CUDA", "ROCM"):
+        _forward_gpu(xla_client, register, register_type, platform)
 
 
 def _forward(xla_client, register, register_type) -> None:
@@ -169,8 +170,8 @@ def _forward(xla_client, register, register_type) -> None:
     xla_client.register_custom_type_handler("cpu", both_types)
 
 
-def _forward_cuda(xla_client, register, register_type) -> None:
-    """Receives what is registered for `CUDA`, and passes it on to JAX's CUDA plugin, whose handlers may come earlier or later."""
+def _forward_gpu(xla_client, register, register_type, platform) -> None:
+    """Receives what is registered for GPUs of a vendor, and passes it on to JAX's plugin for them, whose handlers may come earlier or later."""
 
     def receive(handlers, name, ours):
         theirs, seen = [], []
@@ -181,14 +182,14 @@ def _forward_cuda(xla_client, register, register_type) -> None:
                 handler(*arguments)
             ours(bool(theirs), *arguments)
 
-        if (present := handlers.pop("CUDA", None)) is not None:
+        if (present := handlers.pop(platform, None)) is not None:
             theirs.append(present)
         add = getattr(xla_client, name)
-        add("CUDA", both)
+        add(platform, both)
 
-        def add_later(platform, handler):
-            if xla_client.xla_platform_names.get(platform, platform) != "CUDA" or theirs:
-                return add(platform, handler)
+        def add_later(other, handler):
+            if xla_client.xla_platform_names.get(other, other) != platform or theirs:
+                return add(other, handler)
             theirs.append(handler)
             for arguments in seen:
                 handler(*arguments)

@@ -29,8 +29,11 @@ std::string machineOf(const PJRT_Client &client) {
   const std::string model = attribute(*devices.front(), "device_model");
   if (model.empty())
     return concat("the CPU (", llvm::sys::getHostCPUName().str(), several, ")");
-  return concat(model, " (compute capability ", attribute(*devices.front(), "compute_capability"),
-                several, ")");
+  const std::string chip = attribute(*devices.front(), "compute_capability");
+  if (chip.starts_with("gfx"))
+    return concat(model,
+                  model.find(chip) == model.npos ? concat(" (", chip, several, ")") : several);
+  return concat(model, " (compute capability ", chip, several, ")");
 }
 
 std::string announcementOf(const PJRT_Client &client) {

@@ -27,7 +27,8 @@ Result<std::unique_ptr<PJRT_Client>> PJRT_Client::create(Options options,
   std::string &target = client->options.compile.target;
   if (TargetName::of(target).isGpu()) {
     TILEWRIGHT_ASSIGN(runtime::cuda::DriverOptions driver, runtime::cuda::driverOptionsOf(target));
-    runtime::cuda::CudaParts parts{std::make_shared<ffi::Resolver>(ffi::Platform::cuda)};
+    runtime::cuda::CudaParts parts{std::make_shared<ffi::Resolver>(
+        TargetName::of(target).isAmd() ? ffi::Platform::rocm : ffi::Platform::cuda)};
     // The compiler's options name the chip only after the client has found its devices.
     parts.compileCollective =
         [&options = client->options](

@@ -69,7 +69,8 @@ void printReport(const driver::CompileReport &report, const artifact::Executable
 
 /// Writes the code of an executable to files that other tools can read.
 Status writeCode(const artifact::Executable &executable, const std::string &prefix) {
-  const bool isGpu = executable.target.triple.starts_with("nvptx");
+  const artifact::Target &target = executable.target;
+  const std::string kind = !target.isGpu() ? ".o" : target.isAmd() ? ".hsaco" : ".ptx";
   auto write = [&](const std::string &suffix, std::span<const std::byte> code) -> Status {
     const std::string path = concat(prefix, suffix);
     TILEWRIGHT_TRY(writeFile(path, {code}));
@@ -79,7 +80,7 @@ Status writeCode(const artifact::Executable &executable, const std::string &pref
   const size_t count = executable.objects.size();
   for (size_t i = 0; i < count; ++i) {
     const std::string number = count > 1 ? concat(".", i) : "";
-    TILEWRIGHT_TRY(write(concat(number, isGpu ? ".ptx" : ".o"), executable.objects[i]));
+    TILEWRIGHT_TRY(write(concat(number, kind), executable.objects[i]));
   }
   if (count == 0)
     std::cout << "no code to write: the program has no kernels\n";

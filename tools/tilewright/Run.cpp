@@ -82,7 +82,7 @@ public:
     if (executable.target.isGpu()) {
       std::string target = options.compile.target;
       if (!TargetName::of(target).isGpu())
-        target = "cuda";
+        target = executable.target.isAmd() ? "rocm" : "cuda";
       TILEWRIGHT_ASSIGN(runtime::Client * client, gpuFor(target));
       return runOnGpu(std::move(executable), inputs, options, *client, donate);
     }
@@ -368,6 +368,7 @@ const Command runCommand{
     "A program with checks (check.expect_eq …) exits with code 5 if a check fails.\n\n"
     "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy\n"
     "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy --target=vgpu:sm_90a\n"
+    "  tilewright run add.mlirbc --input=4xf32=1,2,3,4 --input=ones.npy --target=vgpu:gfx950\n"
     "  tilewright run add.twx --input x.npy --input y.npy\n",
     runFlags,
     run};

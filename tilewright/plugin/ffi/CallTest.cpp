@@ -280,6 +280,16 @@ TEST(FfiRegistry, KeepsOneHandlerForAName) {
   EXPECT_TRUE(registry.addHandlers("twice", Platform::cuda, bundle).isOk());
   EXPECT_EQ(registry.find("twice", Platform::cuda)->execute, bundle.execute);
   EXPECT_EQ(registry.find("twice", Platform::host)->execute, twice);
+  EXPECT_FALSE(registry.find("twice", Platform::rocm));
+  EXPECT_TRUE(registry.addHandlers("twice", Platform::rocm, bundle).isOk());
+  EXPECT_EQ(registry.find("twice", Platform::rocm)->execute, bundle.execute);
+}
+
+TEST(FfiRegistry, KnowsThePlatformsOfJax) {
+  EXPECT_EQ(platformNamed(""), Platform::host);
+  EXPECT_EQ(platformNamed("CUDA"), Platform::cuda);
+  EXPECT_EQ(platformNamed("ROCM"), Platform::rocm);
+  EXPECT_EQ(platformNamed("TPU"), std::nullopt);
 }
 
 TEST(FfiRegistry, RefusesHandlersOfANewerVersion) {

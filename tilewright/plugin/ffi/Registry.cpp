@@ -44,6 +44,8 @@ std::optional<Platform> platformNamed(std::string_view name) {
     return Platform::host;
   if (name == "CUDA" || name == "cuda" || name == "gpu")
     return Platform::cuda;
+  if (name == "ROCM" || name == "rocm")
+    return Platform::rocm;
   return std::nullopt;
 }
 

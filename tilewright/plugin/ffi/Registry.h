@@ -18,7 +18,8 @@ namespace tilewright::plugin::ffi {
 /// The memory that a handler works on.
 enum class Platform {
   host, // registered with JAX for "cpu" ("Host" in XLA)
-  cuda  // for "CUDA": pointers are of device memory, and the handler gets the stream
+  cuda, // for "CUDA": pointers are of device memory, and the handler gets the stream
+  rocm  // for "ROCM": the same for GPUs of AMD
 };
 
 /// The platform of a name that handlers are registered for; nullopt if this plugin has no such
@@ -52,7 +53,7 @@ private:
   };
   mutable std::mutex mutex;
   // guarded by mutex:
-  std::map<std::string, XLA_FFI_Handler_Bundle, std::less<>> handlers[2]; // by platform
+  std::map<std::string, XLA_FFI_Handler_Bundle, std::less<>> handlers[3]; // by platform
   std::map<std::string, Type, std::less<>> types;
   // Far above the ids that XLA assigns, with which types of JAX are registered.
   int64_t nextType = int64_t(1) << 32;

@@ -83,8 +83,9 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
                   concat("the custom call '", target,
                          "' is not registered; call jax.ffi.register_ffi_target('", target,
                          "', …, platform='cpu')",
-                         canUseDevice ? ", or with platform='CUDA' for a handler that works on the "
-                                        "GPU's memory,"
+                         canUseDevice ? concat(", or with platform='",
+                                               devices == Platform::rocm ? "ROCM" : "CUDA",
+                                               "' for a handler that works on the GPU's memory,")
                                       : "",
                          " before the program is compiled"));
   TILEWRIGHT_ASSIGN(std::unique_ptr<Call> call,
