@@ -137,6 +137,29 @@ TEST_P(Accuracy, StaysWithinItsBound) {
   EXPECT_LE(worst.error, GetParam().bound);
 }
 
+/// AVX-512 scales e^r by a power of two with one instruction, other chips in two steps.
+TEST(Accuracy, ExpHasTheSameBitsOnChipsWithFma) {
+  std::vector<float> memory(3 * count + 32);
+  auto *x = reinterpret_cast<float *>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64);
+  float *first = x + count, *out = first + count;
+  for (size_t i = 0; i < count; ++i)
+    x[i] = -110.0f + 205.0f * static_cast<float>(i) / static_cast<float>(count);
+  const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-45f, 3.4e38f, -3.4e38f};
+  std::copy(std::begin(special), std::end(special), x);
+  bool isFirst = true;
+  for (const std::string &name : runnableChips()) {
+    const Chip &chip = *chipNamed(name);
+    if (!chip.machine().hasFma)
+      continue;
+    LoadedKernels::compile(kernelOf("math.exp", 1), chip).run("f", {x, isFirst ? first : out});
+    for (size_t i = 0; i < count && !isFirst; ++i)
+      if (!std::isnan(first[i]) || !std::isnan(out[i]))
+        ASSERT_EQ(std::bit_cast<uint32_t>(first[i]), std::bit_cast<uint32_t>(out[i]))
+            << name << ", exp(" << x[i] << ")";
+    isFirst = false;
+  }
+}
+
 struct Binary {
   const char *name, *op;
   double (*exact)(double, double);

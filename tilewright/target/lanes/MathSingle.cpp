@@ -3,6 +3,7 @@
 #include "tilewright/target/lanes/MathFunctions.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 using namespace llvm;
 
@@ -22,8 +23,46 @@ static Value *clamp(LaneBuilder &b, Value *x, double low, double high) {
   return b.ir.CreateSelect(b.ir.CreateFCmpOLT(x, least), least, x);
 }
 
+/// p · 2^n with vscalefps, register by register; null if the machine has no such instruction for
+/// this number of lanes. `n` is an integer.
+static Value *scaleAtOnce(LaneBuilder &b, Value *p, Value *n) {
+  const unsigned lanes = b.lanesOf(p), step = std::min(lanes, 16u);
+  const bool isAvx512 = b.machine.hasMasks && b.machine.vectorBytes == 64;
+  if (!isAvx512 || step < 4 || lanes % step || !isPowerOf2_32(step))
+    return nullptr;
+  const Intrinsic::ID scale = step == 16  ? Intrinsic::x86_avx512_mask_scalef_ps_512
+                              : step == 8 ? Intrinsic::x86_avx512_mask_scalef_ps_256
+                                          : Intrinsic::x86_avx512_mask_scalef_ps_128;
+  constexpr unsigned currentRounding = 4;
+  Value *result = PoisonValue::get(p->getType());
+  for (unsigned first = 0; first < lanes; first += step) {
+    Value *part = b.slice({p}, first, step).value, *power = b.slice({n}, first, step).value;
+    SmallVector<Value *> operands = {part, power, part};
+    if (step == 16)
+      operands.append({b.ir.getInt16(0xffff), b.ir.getInt32(currentRounding)});
+    else
+      operands.push_back(b.ir.getInt8(0xff));
+    Value *scaled = b.ir.CreateIntrinsic(scale, operands);
+    result = lanes == step ? scaled : b.ir.CreateInsertVector(p->getType(), result, scaled, first);
+  }
+  return result;
+}
+
+/// p · 2^n, where the bits of `shifted` are those of 1.5 · 2^23 plus n. Scaling in two steps rounds
+/// subnormal results only once.
+static Value *scaleInTwoSteps(LaneBuilder &b, Value *p, Value *shifted) {
+  IRBuilder<> &ir = b.ir;
+  Value *power = ir.CreateSub(b.bits(shifted), b.integer(b.bits(shifted), 0x4B400000));
+  Value *first = ir.CreateAShr(power, b.integer(power, 1));
+  auto scale = [&](Value *exponent) {
+    Value *field = ir.CreateAdd(exponent, b.integer(exponent, 127));
+    return b.asFloat(ir.CreateShl(field, b.integer(field, 23)));
+  };
+  return ir.CreateFMul(ir.CreateFMul(p, scale(first)), scale(ir.CreateSub(power, first)));
+}
+
 /// e^x = 2^n e^r with |r| ≤ ln(2) / 2. Adding 1.5 · 2^23 rounds to an integer and leaves it in the
-/// low bits. Scaling in two steps rounds subnormal results only once.
+/// low bits.
 Value *expSingle(LaneBuilder &b, Value *x) {
   IRBuilder<> &ir = b.ir;
   x = clamp(b, x, -104.0, 89.0);
@@ -36,13 +75,8 @@ Value *expSingle(LaneBuilder &b, Value *x) {
   Value *p = emitPolynomial(b, r, coefficients::expTailSingle);
   p = b.multiplyAdd(ir.CreateFMul(r, r), p, r);
   p = ir.CreateFAdd(p, b.real(x, 1.0));
-  Value *power = ir.CreateSub(b.bits(shifted), b.integer(b.bits(shifted), 0x4B400000));
-  Value *first = ir.CreateAShr(power, b.integer(power, 1));
-  auto scale = [&](Value *exponent) {
-    Value *field = ir.CreateAdd(exponent, b.integer(exponent, 127));
-    return b.asFloat(ir.CreateShl(field, b.integer(field, 23)));
-  };
-  return ir.CreateFMul(ir.CreateFMul(p, scale(first)), scale(ir.CreateSub(power, first)));
+  Value *scaled = scaleAtOnce(b, p, n);
+  return scaled ? scaled : scaleInTwoSteps(b, p, shifted);
 }
 
 /// x = 2^n (1 + f) with 1 + f between √½ and √2.

@@ -76,3 +76,22 @@ tile.kernel @complex_log grid [1] inputs 1 {
   }
   tile.store %r, %out[%i] : tensor<8xcomplex<f32>>, memref<8xcomplex<f32>>
 }
+
+// -----
+
+/// A power of two scales e^r in one instruction for each register.
+
+// CHECK-LABEL: define void @exp
+// CHECK-COUNT-2: call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(
+//   CHECK-NOT:   scalef
+//       CHECK:   ret void
+tile.kernel @exp grid [1] inputs 1 {
+^bb0(%i: index, %x: memref<32xf32>, %out: memref<32xf32>):
+  %t = tile.load %x[%i] : memref<32xf32> -> tensor<32xf32>
+  %r = tile.map(%t) : (tensor<32xf32>) -> tensor<32xf32> {
+  ^bb0(%a: f32):
+    %s = math.exp %a : f32
+    tile.yield %s : f32
+  }
+  tile.store %r, %out[%i] : tensor<32xf32>, memref<32xf32>
+}
