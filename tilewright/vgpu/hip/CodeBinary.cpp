@@ -122,7 +122,9 @@ CUresult CodeBinary::check(const KernelWork &work) const {
 /// The memory that a device may access now.
 static std::vector<amdgcn::MemoryRange> accessibleTo(const machine::Accessor &accessor) {
   std::vector<amdgcn::MemoryRange> ranges;
-  for (const machine::Allocation &one : machine::allocations().snapshot()->all())
+  // The loop's range must keep the snapshot alive: another thread may allocate meanwhile.
+  const std::shared_ptr<const machine::AllocationTable> table = machine::allocations().snapshot();
+  for (const machine::Allocation &one : table->all())
     if (one.kind != machine::AllocationKind::home && accessor.mayAccess(one))
       ranges.push_back({one.begin, one.end});
   return ranges;

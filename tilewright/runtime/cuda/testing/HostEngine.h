@@ -7,6 +7,7 @@
 #include "tilewright/collective/DeviceCommunicator.h"
 #include "tilewright/collective/local/LocalCollectives.h"
 #include "tilewright/cuda-api/CudaTypes.h"
+#include "tilewright/hip-api/HipTypes.h"
 
 #include <dlfcn.h>
 #include <memory>
@@ -76,12 +77,20 @@ private:
     }
   };
 
-  /// cuLaunchHostFunc of the driver that the process has loaded, or HIP's function of that meaning.
-  static void *launchHostFunction() {
-    if (void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD))
-      return dlsym(cuda, "cuLaunchHostFunc");
-    void *hip = dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
-    return hip ? dlsym(hip, "hipLaunchHostFunc") : nullptr;
+  /// Queues `function` on `stream` with the driver that the process has loaded. Each driver's
+  /// function is called by its own type: UBSan refuses a result of another enum.
+  static bool callFromStream(cuda_api::CUstream stream, cuda_api::CUhostFn function, void *data) {
+    if (void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) {
+      using Launch = cuda_api::CUresult(cuda_api::CUstream, cuda_api::CUhostFn, void *);
+      auto *launch = reinterpret_cast<Launch *>(dlsym(cuda, "cuLaunchHostFunc"));
+      return launch && launch(stream, function, data) == cuda_api::CUDA_SUCCESS;
+    }
+    if (void *hip = dlopen("libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD)) {
+      using Launch = hip_api::hipError_t(cuda_api::CUstream, cuda_api::CUhostFn, void *);
+      auto *launch = reinterpret_cast<Launch *>(dlsym(hip, "hipLaunchHostFunc"));
+      return launch && launch(stream, function, data) == hip_api::hipSuccess;
+    }
+    return false;
   }
 
   class Rank final : public collective::DeviceCommunicator {
@@ -100,13 +109,9 @@ private:
       auto *work = new Work{shared, inner, call, cliques[clique].groups, std::string(call.name)};
       work->call.groups = &work->groups;
       work->call.name = work->name;
-      static const auto launch =
-          reinterpret_cast<cuda_api::CUresult (*)(cuda_api::CUstream, cuda_api::CUhostFn, void *)>(
-              launchHostFunction());
-      if (!launch || launch(static_cast<cuda_api::CUstream>(stream), &Work::run, work) !=
-                         cuda_api::CUDA_SUCCESS) {
+      if (!callFromStream(static_cast<cuda_api::CUstream>(stream), &Work::run, work)) {
         delete work;
-        return Status(Code::internal, "cuLaunchHostFunc failed");
+        return Status(Code::internal, "the driver refuses a call of the host");
       }
       return Status();
     }
