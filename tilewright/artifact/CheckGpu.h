@@ -10,7 +10,7 @@
 
 namespace tilewright::artifact {
 
-/// Limits above those of any GPU; the runtime checks the limits of the actual GPU when it loads the
+/// Limits that no GPU exceeds; the runtime checks those of the actual GPU when it loads the
 /// program.
 inline constexpr uint32_t maxSharedBytes = 1 << 20, maxClusterBlocks = 16;
 /// Limit on the total size of a kernel's parameters: buffers and tensor maps.

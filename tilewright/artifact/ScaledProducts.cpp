@@ -10,7 +10,7 @@ namespace tilewright::artifact {
 
 static constexpr const char *productsName = "scaled-products";
 static constexpr size_t fieldCount = 16;
-/// More than any GPU has; keeps products of sizes within 63 bits.
+/// More than any GPU can hold; keeps products of sizes within 63 bits.
 static constexpr int64_t maxSize = int64_t(1) << 20;
 
 int64_t ScaledProduct::operandBytes(int64_t lines, ElementType type) const {
@@ -20,7 +20,7 @@ int64_t ScaledProduct::resultBytes() const {
   return numerics::arrayBytes(resultType, rows * columns);
 }
 
-/// A line of 128 bytes of elements has whole groups of 4 blocks.
+/// A line of 128 bytes of elements contains whole groups of 4 blocks.
 int64_t ScaledProduct::paddedBlocks() const {
   const int64_t perLine = 1024 / static_cast<int64_t>(numerics::bitWidth(lhsType));
   return (depth + perLine - 1) / perLine * (perLine / block);
@@ -51,7 +51,7 @@ void addScaledProducts(Executable &executable, const std::vector<ScaledProduct> 
     addStatistic(executable, productsName, values);
 }
 
-/// Whether the fields are those of a product.
+/// Whether the fields describe a valid product.
 static bool isProduct(const ScaledProduct &product) {
   const bool isHalf = product.lhsType == ElementType::f4E2M1FN;
   auto isByte = [](ElementType type) {
@@ -68,7 +68,7 @@ static bool isProduct(const ScaledProduct &product) {
           product.resultType == ElementType::f16);
 }
 
-/// Whether the buffers of a launch have the sizes of the product.
+/// Whether the buffers of a launch have the sizes that the product requires.
 static bool fits(const ScaledProduct &product, const LaunchStep &launch) {
   auto has = [&](Index buffer, int64_t bytes) {
     return buffer < launch.buffers.size() && launch.buffers[buffer].bytes == bytes;

@@ -1,5 +1,5 @@
-// ScaledProducts: the kernels of an executable that are nothing but a product of block-scaled
-// matrices, so that a library may compute it in their place.
+// ScaledProducts: the kernels of an executable that compute exactly one product of block-scaled
+// matrices, so that a library may compute it instead.
 #ifndef TILEWRIGHT_ARTIFACT_SCALEDPRODUCTS_H
 #define TILEWRIGHT_ARTIFACT_SCALEDPRODUCTS_H
 
@@ -12,8 +12,8 @@
 namespace tilewright::artifact {
 
 /// `result[b, m, n] = factor * sum over k of (lhs[b, m, k] * scale) * (rhs[b, n, k] * scale)`,
-/// rounded once. Operands are contiguous along k, elements of 4 bits packed, scales ordered as in
-/// `exec.scaled_matmul` (dialect/exec/ScaledOps.td).
+/// rounded once. Operands are contiguous along k, 4-bit elements are packed, and scales are ordered
+/// as in `exec.scaled_matmul` (dialect/exec/ScaledOps.td).
 struct ScaledProduct {
   Index kernel = 0; // of Executable::kernels
   /// Indices into LaunchStep::buffers. `factor` is one f32; `none` if there is none.
@@ -24,13 +24,13 @@ struct ScaledProduct {
   int64_t batch = 0, rows = 0, columns = 0, depth = 0;
   bool operator==(const ScaledProduct &) const = default;
 
-  /// Bytes of the operands, scales and results of one matrix of the batch.
+  /// The number of bytes that the operands, scales and results of one matrix of the batch take.
   int64_t lhsBytes() const { return operandBytes(rows, lhsType); }
   int64_t rhsBytes() const { return operandBytes(columns, rhsType); }
   int64_t lhsScaleBytes() const { return scaleBytes(rows); }
   int64_t rhsScaleBytes() const { return scaleBytes(columns); }
   int64_t resultBytes() const;
-  /// Blocks along k for which the scales have room: a multiple of 4.
+  /// The number of blocks along k for which the scales have room: a multiple of 4.
   int64_t paddedBlocks() const;
 
   /// "f8E4M3FN x f8E4M3FN scaled by f8E8M0FNU for 32, 1 x 64 x 128 x 256 -> f32, with a factor"
@@ -43,8 +43,8 @@ private:
 
 /// Adds the products as a statistic.
 void addScaledProducts(Executable &executable, const std::vector<ScaledProduct> &products);
-/// The products; empty if the executable has none, or if one does not fit its kernel: a runtime may
-/// pass the addresses of the buffers to a library without checking them again.
+/// The products; empty if the executable has none, or if one does not match its kernel: a runtime
+/// may pass the addresses of the buffers to a library without further checks.
 std::vector<ScaledProduct> scaledProductsOf(const Executable &executable);
 
 } // namespace tilewright::artifact

@@ -39,7 +39,7 @@ StepCost costOf(const Executable &executable, const Step &step);
 
 /// Adds the costs as statistics. There must be one for each step.
 void addStepCosts(Executable &executable, const StepCosts &costs);
-/// The costs; empty if the executable has none, or not one valid cost for each step.
+/// The costs; empty if the executable does not have one valid cost for each step.
 StepCosts stepCostsOf(const Executable &executable);
 
 } // namespace tilewright::artifact

@@ -23,7 +23,7 @@ std::string Rendezvous::keyOf(int64_t process) const {
 }
 
 Status Rendezvous::blame(int64_t process, Status otherwise) {
-  // The connection may close before the peer's reason is visible in the store, so wait a little.
+  // The connection may close before the peer's reason is visible in the store, so wait briefly.
   for (const Deadline soon = after(std::chrono::milliseconds(20));;) {
     TILEWRIGHT_TRY(checkGaveUp({&process, 1}));
     if (std::chrono::steady_clock::now() >= soon)

@@ -23,8 +23,8 @@ public:
   virtual Status fillWithZeros(DeviceStream stream, std::byte *to, size_t bytes) = 0;
 };
 
-/// One clique of a program: CommPlan's, with the lane in which it is used. Cliques in different
-/// lanes get communicators of their own, so that their collectives can be under way together.
+/// One clique of a program, as in CommPlan, with the lane in which it is used. Cliques in different
+/// lanes get separate communicators, so that their collectives can be in progress at the same time.
 struct DeviceClique {
   /// Ranks of the program; as in Call::groups. Empty: all ranks.
   std::vector<std::vector<int64_t>> groups;
@@ -48,9 +48,9 @@ public:
 
   /// Queues a collective and returns. `clique` is an index into the list passed to prepare(), and
   /// the call's groups are ignored. Tensors are in device memory. The operands must not change, and
-  /// the results are not valid, before the stream has executed the collective; also after a
-  /// failure, when what was queued before ends without results. A rank that is in no group gets
-  /// zeros from permute and broadcast.
+  /// the results are not valid, before the stream has executed the collective; this also holds
+  /// after a failure, when collectives that were queued before end without results. A rank that is
+  /// in no group gets zeros from permute and broadcast.
   ///
   /// Only the forms that `communicate-device-forms` produces are accepted: gathers, scatters and
   /// all_to_alls along the outermost dimension (of a size other than 1), reductions and types that
@@ -61,19 +61,20 @@ public:
   ///  - collectiveAborted (E6003): the engine has failed or was revoked, or a rank was lost.
   virtual Status enqueue(const Call &call, size_t clique, DeviceStream stream) = 0;
 
-  /// What is enqueued between the two begins when endGroup() is called, as one piece of work:
-  /// members may order the calls of a group differently. Groups nest.
+  /// Collectives enqueued between beginGroup() and endGroup() begin when endGroup() is called, as
+  /// one piece of work: members may order the calls of a group differently. Groups nest.
   virtual Status beginGroup() = 0;
   virtual Status endGroup() = 0;
 
   /// The first asynchronous failure of this rank's communicators. Never blocks. Call it while
-  /// waiting for a stream, because a stream whose peer is dead waits forever; and when the stream
-  /// is done, before results are used, because a collective that was revoked ends without a result.
+  /// waiting for a stream, because a stream whose peer is dead waits forever. Call it again when
+  /// the stream is done and before results are used, because a revoked collective ends without a
+  /// result.
   virtual Status check() = 0;
 
-  /// Registers memory for transfers without staging copies. Local, once for each allocation; the
-  /// engine registers it with every clique of this communicator. Does nothing if the library
-  /// cannot.
+  /// Registers memory for transfers without staging copies. Local, once per allocation; the engine
+  /// registers it with every clique of this communicator. Does nothing if the library does not
+  /// support it.
   virtual Status registerMemory(std::byte *data, size_t bytes) = 0;
   /// Must precede freeing the memory.
   virtual Status deregisterMemory(std::byte *data) = 0;
@@ -94,14 +95,14 @@ public:
   virtual std::string name() const = 0;
   /// "2.28.9"
   virtual std::string version() const = 0;
-  /// Whether all_reduce and reduce_scatter know the operation for the type.
+  /// Whether all_reduce and reduce_scatter support the operation for the type.
   virtual bool canReduce(ReductionKind operation, ElementType element) const = 0;
 
-  /// Makes the communicators of a program for all of its ranks in this process, which the result
-  /// has in ascending order. `members` has the engine's rank for each rank of the program. All
+  /// Makes the communicators of a program for all of its ranks in this process; the result lists
+  /// them in ascending order. `members` has the engine's rank for each rank of the program. All
   /// processes with members call this at load with equal arguments, in the same order for the same
-  /// members. Communicators are shared by programs, so that only the first program that uses a
-  /// clique waits for other processes.
+  /// members. Programs share communicators, so only the first program that uses a clique waits for
+  /// other processes.
   ///  - ranksNotConnected (E6032): a process did not call it before the deadline.
   ///  - collectiveGroups (E6002), collectiveAborted (E6003)
   virtual Result<std::vector<std::unique_ptr<DeviceCommunicator>>>
@@ -113,12 +114,12 @@ public:
   virtual void free(int64_t rank, std::byte *data) = 0;
 
   /// Fails the engine for good, because the caller knows that a rank will never join. Collectives
-  /// that devices execute end without a result, so that streams go on; check() and enqueue() return
-  /// the first reason from now on. Does not wait for devices.
+  /// that devices are executing end without a result, so that streams continue; check() and
+  /// enqueue() return the first reason from now on. Does not wait for devices.
   virtual void revoke(const std::string &why) = 0;
 
-  /// An engine without these ranks, after revoke(); the other ranks keep their numbers. All
-  /// survivors call it with the same list. The result belongs to the new `epoch`, and uses its
+  /// After revoke(): an engine without these ranks, in which the other ranks keep their numbers.
+  /// All survivors call it with the same list. The result belongs to the new `epoch` and uses its
   /// store.
   ///  - ranksNotConnected (E6032)
   virtual Result<std::unique_ptr<DeviceEngine>> shrink(const std::vector<int64_t> &without,

@@ -48,7 +48,7 @@ Share shareOf(const Tensor &tensor, size_t member, size_t members);
 // reduceAll(), or there are two steps with a barrier between them: each member reduces its own
 // share, then copies the shares of the other members.
 void reduceAll(const Party &party);
-/// `into[t]` points to where the whole result of tensor t would begin.
+/// `into[t]` points to the position where the whole result of tensor t would begin.
 void reduceShare(const Party &party, std::span<std::byte *const> into);
 void collectShares(const Party &party);
 void gather(const Party &party);

@@ -21,9 +21,10 @@ struct CollectiveCode {
 Result<CollectiveCode> compileCollectiveKernel(const numerics::CollectiveKernel &wanted,
                                                const Options &options);
 
-/// Whether such kernels take less time than NCCL, by the tables of predict/ for the chip of
-/// `options.compile.target`, which is read by the first call: kind, bytes of an operand, members of
-/// the group. The result is thread-safe, and `options` must outlive it.
+/// Returns a function that says whether such kernels are faster than NCCL, according to predict/'s
+/// tables for the chip of `options.compile.target`, which the first call reads. Its arguments are
+/// the kind, the bytes of an operand, and the number of members of the group. The function is
+/// thread-safe, and `options` must outlive it.
 std::function<bool(numerics::CollectiveKind, double, int64_t)>
 choiceOfOwnKernels(const Options &options);
 

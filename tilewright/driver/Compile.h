@@ -42,11 +42,11 @@ struct CompileRequest {
   /// and sizes of axes, outermost first.
   std::vector<std::pair<std::string, int64_t>> mesh;
   Options options;
-  /// Max bytes that the program may hold on one device; 0 for no limit. Shardings that fit are
-  /// preferred to cheaper ones.
+  /// The maximum number of bytes that the program may hold on one device; 0 for no limit. Shardings
+  /// that fit are preferred to cheaper ones.
   int64_t deviceMemory = 0;
-  /// The cluster whose prices decide the order of steps, as predict::findCluster takes it; if
-  /// empty, typical prices of the target.
+  /// The cluster for which the order of steps is priced, in the form that predict::findCluster
+  /// takes; if empty, typical prices for the target.
   std::string cluster;
   CompileReport *report = nullptr;
   /// Remarks are also collected if `options.compile.dumpDir` is set, into the file remarks.txt.

@@ -260,12 +260,12 @@ struct AttentionSizes {
 };
 } // namespace
 
-/// Attention as if no block of it were masked. Adds its products to `cost`.
+/// Computes the cost of attention as if no block were masked, and adds its products to `cost`.
 static Arithmetic ofAttention(ArrayRef<int64_t> all, Region &score, Type element,
                               artifact::StepCost &cost) {
   const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(all);
   const Arithmetic ofScore = ofScalars(score);
-  // Beside both products: the maximum, a subtraction, an exponential and a sum.
+  // In addition to both products: the maximum, a subtraction, an exponential and a sum.
   const double flops = scores * (2 * static_cast<double>(depth + width) + ofScore.flops + 3);
   addLarger(heads, queries, keys, depth, element, cost);
   addLarger(heads, queries, width, keys, element, cost);
@@ -282,7 +282,7 @@ static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
   setWork(op, sum.flops, sum.transcendentals, cost);
 }
 
-/// Its gradients as if no block were masked, and each block were computed once.
+/// The cost of its gradients, as if no block were masked and each block were computed once.
 static void markWork(exec::AttentionBackwardOp op, SymbolTable &symbols) {
   const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(op.getSizes());
   const Arithmetic ofElement = ofScalars(

@@ -270,8 +270,8 @@ Status Emitter::emitCustomCall(exec::CustomCallOp call, artifact::Step &step) {
   } else if (auto text = dyn_cast<StringAttr>(call.getConfig())) {
     action.opaque = text.str();
   }
-  // These attributes are for plugin/ffi/Call.h, which transposes the buffers to these layouts,
-  // unless they have them, and does not pass the attributes on to the handler.
+  // These attributes are read by plugin/ffi/Call.h. Unless the buffers already have these layouts,
+  // it transposes them. It does not pass the attributes on to the handler.
   for (StringRef layouts : {"operand_layouts", "result_layouts"})
     if (auto orders = call->getAttrOfType<DenseI64ArrayAttr>(layouts)) {
       artifact::Elements elements;
@@ -425,7 +425,8 @@ void Emitter::emitMemoryTimeline(func::FuncOp function) {
   auto arena = function->getAttrOfType<DenseI64ArrayAttr>(schedule::arenaAttr);
   if (!arena)
     return;
-  // The code generator only changes kernels, so ops have the same numbers as in the schedule.
+  // The code generator changes only kernels, so ops keep the numbers that they have in the
+  // schedule.
   schedule::Lifetimes lifetimes(function);
   std::vector<std::vector<int64_t>> times(sources.size());
   for (auto [ops, into] : llvm::zip(sources, times))

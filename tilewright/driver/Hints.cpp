@@ -24,7 +24,7 @@ static StringAttr textOf(Operation *op) {
 Status attachHints(ModuleOp module) {
   Status status;
   SmallVector<Attribute> texts;
-  // JAX annotates every op of a scope; those that are not products have no tile to set.
+  // JAX annotates every op of a scope. Ops that are not products have no tile to set.
   module.walk([&](Operation *op) {
     StringAttr text = textOf(op);
     if (!text || !isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(op))

@@ -1,4 +1,4 @@
-// Hints of users: how one product is to be computed. docs/how-to/tune-products.md
+// Hints: users' requests for how to compute a product. docs/how-to/tune-products.md
 #ifndef TILEWRIGHT_DRIVER_HINTS_H
 #define TILEWRIGHT_DRIVER_HINTS_H
 

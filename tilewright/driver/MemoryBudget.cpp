@@ -20,7 +20,7 @@ std::string spell(const artifact::TensorType &type) {
   return text + std::string(numerics::spelling(type.element));
 }
 
-/// The buffers of temporaries that are live when they take the most memory.
+/// The buffers of temporaries that are live at the memory peak.
 void addTemporaries(const artifact::Executable &executable, std::vector<Tensor> &tensors) {
   const auto memory = artifact::MemoryTimeline::of(executable);
   if (!memory)

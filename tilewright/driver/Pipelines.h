@@ -1,5 +1,5 @@
-// The pass pipelines of the stages that need parts of several folders, as the compiler runs them
-// and as tilewright-opt knows them.
+// The pass pipelines of stages that need parts of several folders, for the compiler and for
+// tilewright-opt.
 #ifndef TILEWRIGHT_DRIVER_PIPELINES_H
 #define TILEWRIGHT_DRIVER_PIPELINES_H
 
@@ -10,15 +10,15 @@
 
 namespace tilewright::driver {
 
-// simplify, tile and schedule need no more than their own folders: buildSimplifyPipeline,
+// simplify, tile and schedule need only their own folders: buildSimplifyPipeline,
 // buildTilePipeline, buildSchedulePipeline.
 
-/// Divides the program among the ranks of the request.
-/// `memoryLimit`: max bytes that shardings should hold on one device; 0 for no limit.
+/// Divides the program among the ranks of the request. `memoryLimit`: the maximum number of bytes
+/// that shardings should hold on one device; 0 for no limit.
 void buildDistribute(mlir::OpPassManager &passes, const CompileRequest &request,
                      int64_t memoryLimit = 0);
 
-/// Groups ops into fusions, with the passes that the target adds; without a target if it is null.
+/// Groups ops into fusions, including the passes that the target adds; `target` may be null.
 void buildFuse(mlir::OpPassManager &passes, const target::Target *target,
                const FuseOptions &options);
 

@@ -19,7 +19,7 @@ static int64_t argumentNumber(Value value) {
   return argument ? argument.getArgNumber() : -1;
 }
 
-/// The scalar f32 argument that all elements of `value` are; -1 if there is none.
+/// The scalar f32 argument that is broadcast to `value`; -1 if there is none.
 static int64_t factorOf(Value value) {
   auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
   if (!broadcast)

@@ -1,4 +1,4 @@
-// ScaledKernels: which kernels are nothing but a product of block-scaled matrices.
+// ScaledKernels: finds kernels that compute exactly one product of block-scaled matrices.
 #ifndef TILEWRIGHT_DRIVER_SCALEDKERNELS_H
 #define TILEWRIGHT_DRIVER_SCALEDKERNELS_H
 
@@ -10,10 +10,10 @@
 
 namespace tilewright::driver {
 
-/// Records such a product of a fusion in its attribute "exec.scaled", which the launch of its
-/// kernel keeps: `exec.scaled_matmul` of arguments, perhaps times a scalar argument, perhaps
-/// converted, with f32 until the conversion. A library rounds as such a kernel does: the sum, the
-/// sum times the factor, and the result.
+/// If a fusion is such a product, records it in the attribute "exec.scaled", which the launch of
+/// its kernel keeps. The fusion is an `exec.scaled_matmul` of arguments, optionally times a scalar
+/// argument, optionally converted, in f32 up to the conversion. A library rounds like the kernel:
+/// the sum, the sum times the factor, and the result.
 void markScaledProducts(mlir::ModuleOp module);
 
 /// The product of a launch, whose kernel has the number `kernel` in the executable.

@@ -1,5 +1,5 @@
 // The types of HIP that differ from those of CUDA's driver API, with the layouts of HIP 6 and 7.
-// The others are the same, so the functions take CUDA's: CUstream, CUevent, CUlaunchConfig ….
+// All other types are the same, so the functions take CUDA's: CUstream, CUevent, CUlaunchConfig ….
 #ifndef TILEWRIGHT_HIP_API_HIPTYPES_H
 #define TILEWRIGHT_HIP_API_HIPTYPES_H
 
@@ -13,7 +13,7 @@ namespace tilewright::hip_api {
 
 using namespace cuda_api;
 
-/// Errors have the numbers of CUresult, and some that CUDA's driver does not have.
+/// Errors have the same numbers as in CUresult; HIP also has some that CUDA's driver lacks.
 enum hipError_t : int {
 #define TILEWRIGHT_HIP_ERROR(name, number, text) name = number,
 #include "tilewright/hip-api/HipErrors.def"
@@ -46,8 +46,8 @@ struct hipPointerAttribute_t {
   unsigned allocationFlags;
 };
 
-/// The parameters of a node of a graph that launches a kernel. `func` is a CUfunction, or the
-/// address on the host of a kernel that is compiled into the program.
+/// The parameters of a graph node that launches a kernel. `func` is a CUfunction, or the host
+/// address of a kernel that is compiled into the program.
 struct hipKernelNodeParams {
   dim3 blockDim;
   void **extra;
@@ -64,8 +64,8 @@ struct hipFuncAttributes {
   size_t sharedSizeBytes;
 };
 
-/// hipDeviceProp_tR0600, the version since HIP 6. Fields that only textures and other systems need
-/// are joined to one field that stays 0.
+/// hipDeviceProp_tR0600, the version since HIP 6. Fields that only textures and other systems use
+/// are merged into one field, which stays 0.
 struct hipDeviceProp_t {
   char name[256];
   char uuid[16], luid[8];
@@ -113,7 +113,7 @@ struct hipDeviceProp_t {
 static_assert(sizeof(hipDeviceProp_t) == 1472 && offsetof(hipDeviceProp_t, gcnArchName) == 1160 &&
               offsetof(hipDeviceProp_t, arch) == 1428);
 
-/// The numbers of hipDeviceAttribute_t that the runtime asks for.
+/// The values of hipDeviceAttribute_t that the runtime queries.
 enum hipDeviceAttribute_t : int {
   hipDeviceAttributeComputeCapabilityMajor = 23,
   hipDeviceAttributeMaxThreadsPerBlock = 56,

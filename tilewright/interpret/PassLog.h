@@ -58,7 +58,7 @@ private:
     bool isUsed = false;
   };
   static void printFor(llvm::StringRef pass, mlir::Operation *op, llvm::StringRef text);
-  /// The entry that selects `pass`; null if there is none.
+  /// The entry that selects `pass`; null if no entry does.
   Entry *entryFor(llvm::StringRef pass, mlir::MLIRContext *of);
 
   static std::atomic<int> count; // of logs

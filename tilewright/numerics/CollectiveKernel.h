@@ -39,9 +39,9 @@ struct CollectiveKernel {
   ElementType element = ElementType::f32;
   ReductionKind operation = ReductionKind::add;
   CollectiveForm form = CollectiveForm::direct;
-  /// The number of elements that a rank gives to each other rank: of the operand in all_reduce,
-  /// all_gather, broadcast and permute, of the result in reduce_scatter, of a rank's piece in
-  /// all_to_all.
+  /// The number of elements that a rank gives to each other rank. It counts elements of the operand
+  /// in all_reduce, all_gather, broadcast and permute, of the result in reduce_scatter, and of a
+  /// rank's piece in all_to_all.
   int64_t count = 0;
   int64_t ranks = 2, points = 1;
   /// permute: from rank to rank, each at most once on either side.

@@ -29,7 +29,7 @@ struct AxisRef {
   bool operator==(const AxisRef &) const = default;
 };
 
-/// Whether two axes or sub-axes have factors in common, or no factorization has both.
+/// Whether two axes or sub-axes share a factor, or no factorization of the axis contains both.
 bool overlap(const AxisRef &one, const AxisRef &other);
 
 /// A grid of ranks (devices), as plain data. A mesh without axes has one rank.

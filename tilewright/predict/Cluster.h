@@ -33,7 +33,8 @@ struct Cluster {
   std::string products, collectives;
   int64_t ranks = 1;                  // one per chip
   std::map<std::string, double> peak; // FLOP/s of dense products by type: bf16, f16, f8, f32
-  /// By type: what to multiply the measured rates of `products` by, the ratio of both chips' peaks.
+  /// By type: the factor for the measured rates of `products`, which is the ratio of both chips'
+  /// peaks.
   std::map<std::string, double> productScale;
   double memoryBytes = 0, memoryBandwidth = 0;
   double launch = 0; // seconds between the end of a kernel and the begin of the next
@@ -57,8 +58,8 @@ std::vector<std::string> shippedClusters();
 ///  - clusterMalformed (E0030): the last level does not join that many.
 Result<Cluster> withRanks(Cluster cluster, int64_t ranks);
 
-/// "h100x64": a cluster that is part of the program with its number of ranks; or the cluster in the
-/// file of this name.
+/// A cluster and its number of ranks: "h100x64" for a cluster that is part of the program;
+/// otherwise the cluster in the file of this name.
 ///  - clusterMalformed (E0030)
 Result<Cluster> findCluster(const std::string &text);
 

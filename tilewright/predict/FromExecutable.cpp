@@ -208,7 +208,7 @@ private:
     }
     if (result.program.classes.empty())
       return;
-    // Classes that reach a site and are members of its clique.
+    // The classes that reach a site and are members of its clique.
     std::vector<std::map<int64_t, uint32_t>> roles;
     for (const CliqueSpec &clique : plan.cliques)
       roles.push_back(rolesIn(clique));
@@ -374,7 +374,7 @@ private:
   std::vector<std::vector<bool>> takesPart; // by site, then class
   std::unordered_map<std::string, uint32_t> nameIndex;
   std::unordered_map<uint32_t, size_t> siteOfId;
-  // Both are numbered as the plan lists them, in program order.
+  // The plan lists both in program order, so their numbers correspond.
   size_t nextSite = 0, nextGuard = 0;
 };
 

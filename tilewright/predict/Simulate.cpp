@@ -254,7 +254,7 @@ private:
         all.emplace_back();
       Instance &instance = all[head.number - first[head.exchange]];
       const double ready = std::max(head.issued, lane.busyUntil);
-      // The scatter of the class that arrives last is the one that counts.
+      // The scatter of the last class to arrive determines the delay.
       if (instance.arrived == 0 || ready >= instance.ready)
         instance.scatter = head.scatter;
       instance.ready = instance.arrived == 0 ? ready : std::max(instance.ready, ready);
@@ -288,8 +288,8 @@ private:
     const double late = instance.scatter.meet(exchange.axes, program.axes, exchange.ranks);
     instance.begin = instance.ready + late;
     instance.end = instance.begin + exchange.seconds;
-    // An exchange that another lane has in progress on the same level shares its bandwidth: the
-    // later one ends when both are transferred.
+    // If another lane has an exchange in progress on the same level, the two share the bandwidth:
+    // the later one ends when both are transferred.
     for (uint32_t member : exchange.classes)
       for (size_t i = 0; i < states[member].lanes.size(); ++i) {
         const Lane &other = states[member].lanes[i];

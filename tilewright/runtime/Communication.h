@@ -9,8 +9,8 @@
 
 namespace tilewright::runtime {
 
-/// The plan that the ranks of a program agree on and that transports prepare for. Nothing if the
-/// executable has no plan, as is the case for executables built by hand.
+/// The plan that the ranks of a program agree on and that transports prepare for. Empty if the
+/// executable has no plan, such as an executable built by hand.
 ///  - commPlanEncoding (E6010), commPlanInvalid (E6011): its bytes are not a valid plan.
 ///  - commPlanForeign (E6012): the plan is for other ranks, or its collectives differ from those of
 ///    the steps.

@@ -47,9 +47,9 @@ struct CustomCallRun {
 class CustomCall {
 public:
   virtual ~CustomCall() = default;
-  /// Whether the pointers that run() gets are of the device's memory: the handler queues work, in
-  /// order with the other steps. Otherwise they are of host memory, and the results are written
-  /// when run() returns. There is no difference on a device that computes in host memory.
+  /// Whether run() gets pointers to device memory: the handler then queues its work in order with
+  /// the other steps. Otherwise it gets pointers to host memory, and must have written the results
+  /// when it returns. On a device that computes in host memory there is no difference.
   virtual bool takesDeviceMemory() const { return false; }
   virtual Status run(const CustomCallRun &run) const = 0;
 };

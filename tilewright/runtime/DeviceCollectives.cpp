@@ -118,7 +118,7 @@ void DeviceCollectives::watch(std::shared_ptr<DeviceRanks> ranks, Event done) {
   changed.notify_all();
 }
 
-/// E6001 if a device has been in a collective for too long.
+/// E6001 if a device has been in a collective for longer than the timeout.
 Status DeviceCollectives::findStuck() {
   const std::vector<CollectiveUnderWay> all = backend.collectivesUnderWay();
   if (std::none_of(all.begin(), all.end(), [&](const auto &one) { return one.since > timeout; }))
@@ -131,8 +131,8 @@ Status DeviceCollectives::findStuck() {
                        " s (runtime.collective-timeout): ", where));
 }
 
-/// Devices report neither a dead peer nor a late one to a thread that waits for a stream, so a
-/// thread asks for both.
+/// A thread that waits for a stream learns neither of a dead peer nor of a late one from the
+/// device, so a separate thread checks for both.
 void DeviceCollectives::watchRuns() {
   trace::nameThread("collectives");
   constexpr std::chrono::milliseconds pause(5);
@@ -186,7 +186,7 @@ Event DeviceRun::endOf(int64_t rank, const Event &own) {
   auto ended = std::make_shared<Promise>();
   Event end = ended->event();
   collectives.watch(communicators, end);
-  // The end of a collective that was revoked looks like any other on the stream.
+  // On the stream, the end of a revoked collective looks like any other.
   own.onReady([self = shared_from_this(), rank, ended](const Status &status) {
     if (!status.isOk())
       self->fail(rank, status);

@@ -45,7 +45,7 @@ public:
   /// by any thread; null if nothing is recorded.
   std::function<void(bool isWell)> record(size_t local, const collective::Call &call);
   /// Ends the collectives of all programs that use the engine, because a rank will never join one:
-  /// streams that execute them go on without results, and check() fails from now on.
+  /// streams that execute them continue without results, and check() fails from now on.
   void fail(const Status &why);
 
 private:
@@ -65,10 +65,10 @@ private:
 class DeviceCollectives {
 public:
   using Connect = std::function<Result<std::unique_ptr<collective::DeviceEngine>>(uint64_t number)>;
-  /// `connect` makes the engine. It gets the number of earlier engines, because after a failure a
-  /// client of one process makes a new one. `timeout` is for ranks that do not arrive. `backend`
-  /// must outlive this.
-  /// `recorder` records the collectives; null if that is off.
+  /// `connect` makes the engine. Its argument is the number of earlier engines, because after a
+  /// failure a client of one process makes a new one. `timeout` is for ranks that do not arrive.
+  /// `backend` must outlive this object. `recorder` records the collectives; null if recording is
+  /// off.
   DeviceCollectives(Backend &backend, Connect connect, std::chrono::seconds timeout,
                     std::shared_ptr<collective::record::Recorder> recorder)
       : backend(backend), connect(std::move(connect)), timeout(timeout),
@@ -114,11 +114,11 @@ private:
   std::thread thread;
 };
 
-/// One run of a program whose collectives devices execute. If a local rank fails before any of them
-/// has queued work, the others do not begin, and the engine stays usable. Thread-safe.
+/// One run of a program whose collectives devices execute. If a local rank fails before any local
+/// rank has queued work, the others do not begin, and the engine stays usable. Thread-safe.
 class DeviceRun : public std::enable_shared_from_this<DeviceRun> {
 public:
-  /// `isShared`: ranks of other processes run it too, and may have begun already.
+  /// `isShared`: ranks of other processes take part in the run and may have begun already.
   DeviceRun(DeviceCollectives &collectives, std::shared_ptr<DeviceRanks> ranks, bool isShared)
       : collectives(collectives), communicators(std::move(ranks)), hasBegun(isShared) {}
 
@@ -126,7 +126,8 @@ public:
   /// A rank calls this before it queues work. Fails if another one has failed.
   ///  - collectiveAborted (E6003)
   Status begin(int64_t rank);
-  /// The end of a rank, including failures of its collectives. `own` is when its device is done.
+  /// Marks the end of a rank, including failures of its collectives. `own` completes when its
+  /// device is done.
   Event endOf(int64_t rank, const Event &own);
 
 private:

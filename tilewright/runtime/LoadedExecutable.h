@@ -93,8 +93,8 @@ private:
                    DeviceAssignment assignment);
   Status prepare();
   Status agreeWithOtherProcesses();
-  /// Makes the communicators of devices that execute collectives, and makes them again after a
-  /// failure if no other process has to do the same.
+  /// Makes the communicators for collectives that devices execute. After a failure, makes them
+  /// again, unless other processes would have to do the same.
   Result<std::shared_ptr<DeviceRanks>> deviceRanks();
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);

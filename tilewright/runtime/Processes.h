@@ -64,9 +64,9 @@ public:
 
   /// The time from the rendezvous of the processes until one of them fails.
   class Epoch;
-  /// Succeeds only if all processes of `ids` have the same plan. Each of them must load its
-  /// programs for these processes, and so call this, in the same order. Waits for a new epoch if
-  /// the last one is over.
+  /// Succeeds only if all processes of `ids` have the same plan. All of them must load their
+  /// programs for these processes, and therefore call this, in the same order. Waits for a new
+  /// epoch if the last one is over.
   ///  - commPlanDiffers (E6013), keyValueMissing (E6014)
   ///  - epochOver (E6042): a process of `ids` is no longer in the job.
   ///  - rankFenced (E6033), groupMinority (E6040), groupUnsettled (E6041): this process is no

@@ -8,7 +8,7 @@ namespace tilewright::runtime {
 template <typename T> static int64_t read(const std::byte *from) {
   T value;
   std::memcpy(&value, from, sizeof value);
-  // A number of rows that no tensor has stays one.
+  // A number of rows that no tensor can have is passed on unchanged.
   return std::in_range<int64_t>(value) ? static_cast<int64_t>(value)
                                        : std::numeric_limits<int64_t>::max();
 }

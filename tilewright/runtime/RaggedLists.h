@@ -1,5 +1,5 @@
-// Converts the lists of a ragged_all_to_all from the form that programs have to the one that
-// engines take.
+// Converts the lists of a ragged_all_to_all from the form in programs to the form that engines
+// take.
 //
 // The step of the plan has six operands: the rows, the initial value of the result, input offsets,
 // send sizes, output offsets and receive sizes. On CPUs, output offsets are positions in the

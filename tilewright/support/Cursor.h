@@ -13,7 +13,8 @@
 namespace tilewright {
 
 /// A position in bytes. Each format derives a cursor that knows how its numbers are encoded and how
-/// it reports failures; all of them ask here whether something fits before they read it.
+/// it reports failures. All of them use these functions to check whether something fits before they
+/// read it.
 class BytePosition {
 public:
   BytePosition() = default;
@@ -28,14 +29,14 @@ public:
   size_t offset() const { return base + static_cast<size_t>(at - first); }
   std::string_view partName() const { return part; }
 
-  /// Whether the rest can hold so many items of at least `bytesEach` bytes. Callers must ask before
-  /// they allocate memory for items that the bytes declare.
+  /// Whether the remaining bytes can hold `count` items of at least `bytesEach` bytes each. Callers
+  /// must check this before they allocate memory for items that the bytes declare.
   bool canHold(uint64_t count, size_t bytesEach = 1) const {
     return count <= remaining() / bytesEach;
   }
 
 protected:
-  /// The next bytes, which the rest must hold.
+  /// The next bytes; the remaining bytes must be at least as many.
   std::span<const std::byte> advance(size_t size) {
     at += size;
     return {at - size, size};
@@ -58,7 +59,7 @@ private:
 class Cursor : public BytePosition {
 public:
   /// Failures have the code `error` and end with `hint`, which says what to do: "compile the
-  /// program again". It must outlive the cursor, like `part`.
+  /// program again". Like `part`, `hint` must outlive the cursor.
   Cursor(std::span<const std::byte> bytes, std::string_view part, Error error,
          std::string_view hint)
       : BytePosition(bytes, part), error(error), hint(hint) {}

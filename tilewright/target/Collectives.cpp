@@ -125,8 +125,9 @@ struct LowerCollectives : impl::LowerCollectivesPassBase<LowerCollectives> {
     }
   }
 
-  /// Devices need to know where rows arrive, not where they are put on others: the ranks exchange
-  /// the output offsets of a ragged_all_to_all first.
+  /// A device needs to know where incoming rows belong in its own result. So the ranks first
+  /// exchange the output offsets of a ragged_all_to_all, which are positions in the receivers'
+  /// results.
   static Operation *exchangeOffsets(Operation *op) {
     OpBuilder builder(op);
     const DictionaryAttr config = stablehlo::raggedConfigOf(op);

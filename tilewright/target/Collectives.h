@@ -17,8 +17,8 @@ numerics::ReductionKind reductionOf(mlir::Operation *collective);
 
 /// Replaces the collective with an `exec.collective_start` and an `exec.collective_done`, which
 /// name ranks instead of replicas and partitions. `id` is unique in the module; `bodies` is the
-/// function of a reduction that is a `function`. Returns why that is impossible, to follow the name
-/// of the op in a message; empty if it was done.
+/// function of a reduction that is a `function`. Returns an empty string, or the reason why that is
+/// impossible, worded to follow the op's name in a message.
 std::string lowerCollective(mlir::Operation *collective, int64_t id,
                             mlir::ArrayAttr bodies = mlir::ArrayAttr());
 

@@ -43,7 +43,7 @@ static SmallVector<int64_t> layoutsOf(std::optional<ArrayAttr> layouts, ValueRan
   return flat;
 }
 
-/// Pairs of a result and the input that it shares memory with. Fails if one is an element of a
+/// Pairs of a result and the input with which it shares memory. Fails if one is an element of a
 /// nested tuple.
 static FailureOr<SmallVector<int64_t>> aliasesOf(stablehlo::CustomCallOp call) {
   SmallVector<int64_t> pairs;
@@ -103,8 +103,8 @@ std::string lowerCustomCall(stablehlo::CustomCallOp call) {
 
 namespace {
 
-/// Whether the name is that of an op of another dialect, written as a call. Only a target's own
-/// library or kernels compute it; it has no handler.
+/// Whether the name is that of another dialect's op, written as a call. It has no handler: only a
+/// target's own library or kernels can compute it.
 bool isForeignOp(StringRef target) { return target.starts_with("mhlo.") || target == "TopK"; }
 
 struct LowerCustomCalls : impl::LowerCustomCallsPassBase<LowerCustomCalls> {

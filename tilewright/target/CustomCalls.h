@@ -10,7 +10,8 @@ namespace tilewright::target {
 
 /// Replaces the call with an `exec.custom_call`, whose handler the runtime finds by name when it
 /// loads the program; an annotation of placement or sharding is replaced with its operand. Returns
-/// why that is impossible, to follow the name of the op in a message; empty if it was done.
+/// an empty string, or the reason why that is impossible, worded to follow the op's name in a
+/// message.
 std::string lowerCustomCall(stablehlo::CustomCallOp call);
 
 } // namespace tilewright::target

@@ -79,7 +79,7 @@ struct VerifyLowered : impl::VerifyLoweredPassBase<VerifyLowered> {
                  isStep(op)) {
         return WalkResult::advance();
       } else {
-        // The same words as driver/Emit.cpp, which writes the plan.
+        // Uses the same words as driver/Emit.cpp, which writes the plan.
         op->emitError() << idOf(Error::planOp) << " transform: '" << op->getName()
                         << "' is not supported: no stage lowered it to a step of the plan";
         return WalkResult::interrupt();

@@ -130,7 +130,7 @@ void AgainstEvaluator::runWays(runtime::LoadedExecutable &program, const std::st
   for (bool given : {true, false}) {
     std::string bits;
     for (int round = 0; round < 2 && (donates || !given); ++round) {
-      // The virtual GPU is slow, so the donated inputs, whose memory is reused, run once.
+      // The virtual GPU is slow, so run only once with donated inputs, whose memory is reused.
       if (isGpu && given && round)
         break;
       const std::string which = concat(name, given ? ", inputs donated" : ", inputs not donated",
@@ -138,7 +138,7 @@ void AgainstEvaluator::runWays(runtime::LoadedExecutable &program, const std::st
       auto problem =
           runOnce(program, inputs, expected, given, isGpu ? &bits : nullptr, verdict.compared);
       ++verdict.runs;
-      // The findings say more than the failure or the difference that they cause.
+      // The findings are more informative than the failure or the difference that they cause.
       const std::string found = findings ? findings->takeNew() : std::string();
       const bool ran = problem.isOk();
       if (ran && problem->empty() && found.empty())

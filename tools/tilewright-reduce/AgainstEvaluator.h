@@ -37,8 +37,8 @@ struct Verdict {
 
 /// Compiles the program with and without constant folding. Runs each on one and on two threads,
 /// with and without donated inputs, twice each. On a GPU (`compile.target`) there is one client,
-/// and the second of two runs must give the same bits as the first; on a virtual one the checks are
-/// on, and their findings are failures. Not thread-safe.
+/// and the second of two runs must give the same bits as the first. On a virtual GPU the checks are
+/// on, and findings count as failures. Not thread-safe.
 ///
 ///   TILEWRIGHT_ASSIGN(auto judge, AgainstEvaluator::create());
 ///   Verdict verdict = judge->check(module, inputs);

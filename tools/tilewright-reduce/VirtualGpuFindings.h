@@ -1,4 +1,4 @@
-// VirtualGpuFindings: what the checks of the virtual GPU report while this process runs programs.
+// VirtualGpuFindings: the reports of the virtual GPU's checks while this process runs programs.
 #ifndef TOOLS_TILEWRIGHT_REDUCE_VIRTUALGPUFINDINGS_H
 #define TOOLS_TILEWRIGHT_REDUCE_VIRTUALGPUFINDINGS_H
 
@@ -7,12 +7,13 @@
 namespace tilewright::tools {
 
 /// Turns the checks of the virtual GPU on. Create it before the driver is loaded, which reads its
-/// settings once. Settings in the environment (TILEWRIGHT_VGPU_CHECK, _ORDER, _THREADS) win.
+/// settings once. Settings in the environment (TILEWRIGHT_VGPU_CHECK, _ORDER, _THREADS) take
+/// precedence.
 class VirtualGpuFindings {
 public:
   VirtualGpuFindings();
 
-  /// The report, if it has findings that it did not have at the last call, otherwise "".
+  /// The report, if it contains findings that were not there at the last call; otherwise "".
   std::string takeNew();
 
 private:

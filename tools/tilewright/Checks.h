@@ -1,4 +1,4 @@
-// The checks with which programs judge themselves (check.expect_eq …), for `tilewright run`.
+// The checks by which programs verify their own results (check.expect_eq …), for `tilewright run`.
 #ifndef TOOLS_TILEWRIGHT_CHECKS_H
 #define TOOLS_TILEWRIGHT_CHECKS_H
 
@@ -21,11 +21,13 @@ using Check = Status (*)(const interpret::Tensor &actual, const interpret::Tenso
 Check checkNamed(std::string_view target);
 
 /// Replaces the checks in the body of `function` by results: two for each, what it compares. A
-/// machine that calls nothing of the host runs such a program, and judge() compares afterwards.
-/// Returns the checks in the order of their results, which follow those of the program.
+/// Replaces the checks in the body of `function` by results: two for each check, the values that it
+/// compares. So a machine that cannot call the host can run the program, and judge() compares
+/// afterwards. Returns the checks in the order of their results, which follow the program's
+/// results.
 std::vector<Check> checksAsResults(mlir::func::FuncOp function);
 
-/// Takes the results of `checks` from the end of `results` and compares them. Fails as the first
+/// Takes the results of `checks` from the end of `results` and compares them. Fails like the first
 /// check that does not hold.
 Status judge(const std::vector<Check> &checks, interpret::RuntimeValues &results);
 

@@ -73,7 +73,7 @@ private:
   bool &isOnWire;
 };
 
-/// Whether the result does not depend on how the reduction is associated.
+/// Whether the result is independent of the association of the reduction.
 bool isAnyOrderSame(const Call &call) {
   if (call.reduction.isBody())
     return false;

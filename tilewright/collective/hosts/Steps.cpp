@@ -53,7 +53,7 @@ Levels::Levels(const OrderedChannel &channel, const std::vector<std::string> &ho
 
 namespace {
 
-/// Runs collectives of parts of the members one after the other.
+/// Runs collectives of parts of the members, one after the other.
 class Steps : public Operation {
 public:
   Steps(Transports transports, const OrderedChannel &channel, const CollectiveRequest &request)
@@ -90,7 +90,7 @@ public:
   }
 
 protected:
-  /// Members take only some of the steps, so a step is identified by where it runs.
+  /// Members take part in only some of the steps, so a step is identified by where it runs.
   enum Where { inMemory, onWire, inMemoryAgain };
 
   /// Adds a step: the collective of this request, with other tensors and dimensions.
@@ -159,7 +159,8 @@ public:
       : Steps(transports, channel, request) {
     const Kind kind = request.call->kind;
     const bool isAlone = levels.within.members.size() == 1;
-    // A single member of a host has the host's sum: the step copies its operand to the result.
+    // If a host has only one member, that member's operand is the host's sum: the step copies it to
+    // the result.
     if (kind == Kind::allReduce || (kind == Kind::barrier && !isAlone))
       add(inMemory, levels.within, kind);
     if (levels.isLeader) {
@@ -191,7 +192,8 @@ struct Blocks {
 };
 
 /// all_gather, reduce_scatter and all_to_all on hosts with equally many members. Between the hosts,
-/// each member exchanges only with those that have its place on their hosts, for its whole host.
+/// each member acts for its whole host and exchanges only with the members at the same position on
+/// their hosts.
 class ByRails final : public Steps {
 public:
   ByRails(Transports transports, OrderedChannel &channel, Levels &levels,
@@ -271,9 +273,9 @@ private:
     seal();
   }
 
-  /// First within each host, so that a member has what its host sends to all members of its place:
-  /// [hosts][each][piece], `each` by sender; then between the hosts, [hosts][each][piece] by
-  /// sender.
+  /// First within each host: afterwards a member has everything that its host sends to the members
+  /// at its position, as [hosts][each][piece] with `each` by sender. Then between the hosts:
+  /// [hosts][each][piece] by sender.
   void allToAll() {
     Call &inside = add(inMemory, levels.within, Kind::allToAll);
     inside.dimension = inside.splitDimension = 1;
@@ -303,7 +305,7 @@ private:
     seal();
   }
 
-  /// Where the pieces of an all_to_all are in its operand and in its result.
+  /// The positions of the pieces of an all_to_all in its operand and in its result.
   struct Pieces {
     Pieces(const Call &call, const Tensor &tensor, int64_t members)
         : bytes(inBytes(tensor) / static_cast<size_t>(members)),
@@ -386,13 +388,13 @@ private:
     Call &call = add(where, over, Kind::permute);
     last().source = memberOf(where, over, request.source);
     last().target = memberOf(where, over, request.target);
-    // No result: an operation writes zeros where it receives nothing.
+    // Without a result: an operation writes zeros where it receives nothing.
     if (!last().source)
       for (Tensor &tensor : call.tensors)
         tensor.out = nullptr;
   }
 
-  /// The same rank in another channel, if it is reached in this way.
+  /// The same rank in another channel, if that channel reaches it.
   std::optional<size_t> memberOf(Where where, const OrderedChannel &over,
                                  std::optional<size_t> member) const {
     if (!member)

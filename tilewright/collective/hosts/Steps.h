@@ -7,7 +7,7 @@
 
 namespace tilewright::collective::hosts {
 
-/// The members of a channel by host, as one of them sees it, and the channels of its steps.
+/// The members of a channel by host, as seen by one member, and the channels of its steps.
 class Levels final : public ChannelData {
 public:
   Levels(const OrderedChannel &channel, const std::vector<std::string> &hostOfRank);
@@ -23,7 +23,7 @@ public:
   bool isInOrder = true; // `byHost` is the identity
 };
 
-/// The transports that the steps use, and where the current one waits.
+/// The transports that the steps use, and the one in which the current step waits.
 struct Transports {
   shm::Host &host;
   messages::Messages &mesh;

@@ -191,7 +191,7 @@ void Group::Body::receiveFrom(size_t place) {
           if (const std::optional<Message> message = decode(bytes))
             machine.receive(place, *message);
         } else if (std::optional<Note> note = decodeNote(bytes)) {
-          // In a large job, a note that is new to this process may be new to its neighbours, too.
+          // In a large job, a note that is new to this process may also be new to its neighbours.
           if (notes.put(note->epoch, std::move(note->key), std::move(note->value)) &&
               config.processes.size() > config.dense)
             sendNote(bytes, place);

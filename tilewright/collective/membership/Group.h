@@ -37,8 +37,8 @@ public:
     int64_t process = 0;
     std::vector<int64_t> processes; // all processes of the job
     uint64_t epoch = 0;             // of the first view
-    /// A name that is equal for processes on the same host, among which the end of a connection
-    /// proves that the peer ended; empty means the name of this host.
+    /// A name that is the same for all processes of a host. Between such processes, the end of a
+    /// connection proves that the peer has ended. Empty means the name of this host.
     std::string host;
     std::string
         address; // numeric, where other hosts reach this one; empty: the first that is not loopback
@@ -47,8 +47,8 @@ public:
     /// others when it resumes.
     std::chrono::nanoseconds beat = std::chrono::milliseconds(50);
     int silentBeats = 8;
-    /// Up to so many processes, all are connected to each other. In a larger job a process is
-    /// connected to at most 2 log2(n) others (Overlay), which pass messages on.
+    /// Up to this number of processes, all are connected to each other. In a larger job a process
+    /// is connected to at most 2 log2(n) others (Overlay), which forward messages.
     size_t dense = 64;
   };
   /// Waits for all other processes. The store is not used after this returns.
@@ -61,9 +61,9 @@ public:
   /// Leaves the job now; all waits of this process return Code::cancelled.
   void leave();
 
-  /// The latest view that was agreed on.
+  /// The latest view that the processes agreed on.
   View view() const;
-  /// Why this process is no longer in the job; Ok while it is.
+  /// Why this process is no longer in the job; OK while it is a member.
   ///  - rankFenced (E6033): the other processes have continued without it.
   ///  - groupMinority (E6040): it reaches too few processes, so a majority may continue without it.
   ///  - groupUnsettled (E6041): the processes did not agree in time.

@@ -61,7 +61,7 @@ private:
       return std::nullopt;
     return static_cast<size_t>(found - config.processes.begin());
   }
-  /// The processes that must be connected and are not yet.
+  /// The processes to which this one must still connect.
   std::vector<int64_t> missing() const {
     std::vector<int64_t> processes;
     neighbours.forEach([&](size_t place) {

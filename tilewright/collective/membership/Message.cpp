@@ -7,7 +7,7 @@ namespace tilewright::collective::membership {
 /// malformed message can allocate.
 static constexpr uint64_t maxPlaces = uint64_t(1) << 22;
 
-/// As runs of places: the members of a view are few runs, and so are suspects.
+/// Encoded as runs of places: the members of a view form few runs, and so do suspects.
 static void field(ByteWriter &writer, const Places &places) {
   std::vector<std::pair<size_t, size_t>> runs; // [first, last]
   places.forEach([&](size_t place) {

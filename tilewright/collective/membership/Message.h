@@ -36,8 +36,8 @@ struct Message {
   };
   Type type = alive;
   uint64_t epoch = 0; // of the sender
-  /// A message that processes between the two pass on: the places of its sender and its receiver.
-  /// Heartbeats are never passed on.
+  /// A message that intermediate processes forward: the places of its sender and its receiver.
+  /// Heartbeats are never forwarded.
   struct Route {
     size_t from = 0, to = 0, hops = 0;
   };

@@ -20,14 +20,15 @@ public:
   /// Whether all processes are connected to each other.
   bool isDense() const { return dense; }
   const Places &neighbours() const { return near; }
-  /// The process of `usable` that is closest to `target`, to which a message for it goes next.
-  /// Without a value: there is none.
+  /// The neighbour in `usable` that is closest to `target`: the next hop of a message for it. Empty
+  /// if there is none.
   std::optional<size_t> toward(size_t target, const Places &usable) const;
-  /// The processes of `among` that this one reaches through others of them. A process all of whose
-  /// neighbours are out of the job is on its own: no process would notice its end.
+  /// The processes of `among` that this one reaches directly or through others of them. If all
+  /// neighbours of a process have left the job, the process is isolated: no other process would
+  /// notice its end.
   Places reachable(const Places &among) const;
-  /// Where processes have died, a message may have to go away from its target first, and could go
-  /// in a circle. After so many hops it is dropped.
+  /// Where processes have died, a message may first have to move away from its target, and could go
+  /// in a circle. After this many hops it is dropped.
   size_t maxHops() const;
 
 private:

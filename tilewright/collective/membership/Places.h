@@ -11,10 +11,10 @@
 
 namespace tilewright::collective::membership {
 
-/// A set of bits. Up to 64 places need no heap memory. In a larger job, only words with a bit in
-/// them are stored, so a set of few places is small wherever they are, and copies share their words
-/// until one of them changes, so that all processes of a simulated job share the members of a view.
-/// Copies must not be used by several threads.
+/// A set of bits. Up to 64 places need no heap memory. In a larger job, only nonzero words are
+/// stored, so a set of few places is small wherever they are. Copies share their words until one of
+/// them changes, so all processes of a simulated job share the members of a view. Copies must not
+/// be used by several threads.
 class Places {
 public:
   static Places firstOf(size_t count) {
@@ -113,7 +113,7 @@ private:
     if (index == 0)
       return low;
     const Words &all = words();
-    // Where it is if no word is missing, as in the members of a view.
+    // The position of the word if none is missing, as in the members of a view.
     if (index <= all.size() && all[index - 1].index == index)
       return all[index - 1].bits;
     const auto found = std::lower_bound(all.begin(), all.end(), index, isBefore);

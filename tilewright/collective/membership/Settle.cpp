@@ -21,8 +21,8 @@ bool StateMachine::isMajority(const Places &places) const {
 bool StateMachine::isQuorum(const Places &answers) const {
   if (isMajority(answers) || !rules.needsQuorum)
     return true;
-  // In a large job a process sees the ends of its neighbours only, and messages may take other ways
-  // than the end of a connection.
+  // In a large job a process sees the end of only its neighbours, and messages may take a different
+  // path than the end of a connection.
   if (!overlay.isDense())
     return false;
   // Ignore answers of processes that have ended since, because they cannot report what they have
@@ -90,7 +90,7 @@ void StateMachine::ask(Message::Type question, const Places &members) {
 
 /// Sends the question to the members that have not answered.
 void StateMachine::askAgain() {
-  // A copy: an answer may come at once, and end the epoch.
+  // Use a copy: an answer may arrive immediately and end the epoch.
   const Message message = question;
   sendTo(asked - answered, message);
 }
@@ -227,8 +227,8 @@ void StateMachine::answer(size_t place, const Message &message) {
     highestRound = std::max(highestRound, message.accepted.round);
     if (step == Step::none || message.ballot != promised)
       return;
-    // Another process leads. Let it proceed, because two leaders that keep outbidding each other
-    // make no progress.
+    // Another process leads. Let it proceed: two leaders that keep outbidding each other would make
+    // no progress.
     step = Step::none;
     following = message.accepted.place;
     waited = 0;
@@ -266,8 +266,8 @@ void StateMachine::settleBeat() {
     stopAsMinority();
     return;
   }
-  // In a large job a question or an answer is lost with a process that should pass it on: ask
-  // again, and wait until the silence of such a process has been noticed.
+  // In a large job a question or an answer is lost if a process that should forward it has died.
+  // Ask again, and wait until the death has been noticed.
   const int extra = overlay.isDense() ? 0 : 2 * settings.silentBeats;
   if (step == Step::none && waited > settings.leadBeats + extra) {
     waited = 0;

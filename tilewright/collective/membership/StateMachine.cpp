@@ -47,10 +47,10 @@ void StateMachine::sendTo(const Places &places, const Message &message) {
   others.forEach([&](size_t place) { send(place, message); });
 }
 
-/// Sends a routed message, which came from the neighbour `last` if not from this process, towards
-/// its receiver. If it cannot be sent on it is lost; the protocol's timeouts then apply.
+/// Sends a routed message towards its receiver; `last` is the neighbour that it came from, unless
+/// this process sent it. If it cannot be forwarded it is lost; the protocol's timeouts then apply.
 void StateMachine::passOn(Message message, size_t last) {
-  // A neighbour that is suspected or evicted may take a message and not pass it on.
+  // A neighbour that is suspected or evicted may accept a message but not forward it.
   Places usable = phase == Phase::rendezvous ? connections : (connections & view) - accused();
   usable.remove(last);
   if (++message.route->hops > overlay.maxHops())
@@ -59,9 +59,9 @@ void StateMachine::passOn(Message message, size_t last) {
     effects.send(*next, message);
 }
 
-/// In a large job, tells the neighbours that the epoch is over, and of which processes this one
-/// knows that they are to blame. Each process passes on what is new to it, so all know it after at
-/// most log2(n) hops.
+/// In a large job, tells the neighbours that the epoch is over, and which processes this one knows
+/// to be at fault. Each process forwards what is new to it, so all processes know it after at most
+/// log2(n) hops.
 void StateMachine::spread() {
   if (overlay.isDense() || phase != Phase::revoked)
     return;
@@ -213,8 +213,8 @@ bool StateMachine::accuse(size_t place, std::string evidence, bool hasLeft) {
   return isFirst;
 }
 
-/// In a large job, suspects the processes that one of the suspects' neighbours suspects. Of its own
-/// neighbours a process knows better.
+/// In a large job, also suspects processes that one of their neighbours suspects. About its own
+/// neighbours a process relies on its own observations.
 void StateMachine::believe(const Message &message) {
   if (overlay.isDense())
     return;
@@ -339,7 +339,7 @@ void StateMachine::receive(size_t neighbour, const Message &message) {
     return;
   }
   if (message.type == Message::leaving) {
-    // The peer's membership has ended with this message, even if its process still runs.
+    // The peer's membership ends with this message, even if its process is still running.
     proven.add(place);
     endedFor[self()] = proven & view;
     accuse(place, "it has left the job", true);
@@ -367,7 +367,7 @@ void StateMachine::beat() {
   ++waited;
   if (phase == Phase::rendezvous) {
     ++beatsInRendezvous;
-    // Processes that should pass it on may not have been connected yet.
+    // Processes that should forward it may not have been connected yet.
     if (hasSaidHere && self() != 0 && !overlay.isDense())
       send(0, make(Message::here));
     if (doubt && waited > settings.answerBeats) {

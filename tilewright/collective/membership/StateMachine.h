@@ -68,8 +68,8 @@ public:
   const Places &members() const { return view; }
 
 protected:
-  /// The rules that make the protocol safe, all of which hold. Only testing/UnsafeStateMachine.h
-  /// can disable one: the simulator must then find a violation.
+  /// The rules that make the protocol safe; all of them are active. Only
+  /// testing/UnsafeStateMachine.h can disable one: the simulator must then find a violation.
   struct Rules {
     bool needsQuorum = true;    // a view needs a majority, or proof that all others have ended
     bool keepsPromises = true;  // a follower of a ballot accepts nothing of a lower ballot

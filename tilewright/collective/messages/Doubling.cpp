@@ -14,12 +14,12 @@ struct Blocks {
   size_t members = 1, mine = 0, count = 0, width = 1;
 
   size_t bytes() const { return count * width; }
-  /// Where the block of member mine + j begins.
+  /// The position of the block of member mine + j.
   size_t offset(size_t j) const {
     const size_t from = begin(mine), to = mine + j;
     return to <= members ? begin(to) - from : bytes() - from + begin(to - members);
   }
-  /// Where the block of a member begins in the order of the group.
+  /// The position of a member's block in the order of the group.
   size_t begin(size_t member) const {
     // Exact for tensors of up to 2^64 / members elements.
     return count / members * member * width + count % members * member / members * width;
@@ -203,7 +203,8 @@ private:
   size_t sums = 0; // steps that add
 };
 
-/// all_to_all of small pieces: piece j of the buffer moves by j members, bit by bit.
+/// all_to_all of small pieces: piece j of the buffer has to move by j members, and moves by one
+/// power of two per step.
 class Shuffle final : public DoublingOperation {
 public:
   Shuffle(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)
@@ -261,8 +262,8 @@ private:
   size_t moving = 0;
 };
 
-/// A broadcast along a binomial tree. A member waits for the acknowledgements of those that it
-/// sends to, so that it is at most one collective ahead of them.
+/// A broadcast along a binomial tree. A member waits for acknowledgements from its children, so
+/// that it is at most one collective ahead of them.
 class Tree final : public DoublingOperation {
 public:
   Tree(Messages &messages, OrderedChannel &channel, const CollectiveRequest &request)

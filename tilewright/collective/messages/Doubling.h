@@ -6,7 +6,8 @@
 
 namespace tilewright::collective::messages {
 
-/// From this many members on, a member does not exchange with every other one directly.
+/// From this number of members on, a member does not exchange messages with every other one
+/// directly.
 inline constexpr size_t manyMembers = 64;
 
 /// The collective of `request` in which each member sends at most 2 log2(n) + 1 messages, for any

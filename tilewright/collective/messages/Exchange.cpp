@@ -98,7 +98,7 @@ private:
     const size_t width = numerics::storageBytes(tensor.element);
     while (reduced < share.bytes) {
       // An in-place result overwrites the operand, so wait until the operand has been sent. In a
-      // split all_reduce a rank does not send the share that it reduces, so it need not wait.
+      // split all_reduce a rank does not send its own share, so it need not wait.
       if (!isSplit && tensor.in == tensor.out && !hasLeft())
         return;
       size_t there = share.bytes;

@@ -17,7 +17,7 @@ inline size_t product(std::span<const int64_t> dims) {
       std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>()));
 }
 
-/// Shard `index` of `pieces` of a tensor along a dimension: rows at a fixed stride.
+/// Shard `index` of the `pieces` shards of a tensor along a dimension: rows at a fixed stride.
 struct Piece {
   size_t first, row, stride, rows; // in bytes, except `rows`, which is a count
 

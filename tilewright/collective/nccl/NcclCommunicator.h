@@ -32,9 +32,9 @@ private:
   Status send(const std::byte *from, size_t bytes, int64_t to, Comm &comm, DeviceStream stream);
   Status receive(std::byte *to, size_t bytes, int64_t from, Comm &comm, DeviceStream stream);
   Status nccl(std::string_view function, Comm &comm, const LocalRank::Body &body);
-  /// Runs `body` in a group; NCCL must see the end of a group also after a failure.
+  /// Runs `body` in a group; the group must be ended even after a failure.
   Status inGroup(const std::function<Status()> &body);
-  /// Fails the engine: the other ranks wait for what this rank did not queue.
+  /// Fails the engine: the other ranks wait for something that this rank did not queue.
   Status failWith(Status status);
 
   const std::shared_ptr<Job> job;

@@ -15,8 +15,8 @@ struct Library;
 /// For each list of members that a program runs on, the engine initializes one communicator, whose
 /// unique id the processes exchange through the key-value store. Those of cliques are split from
 /// it, in the order of the program's list: ranks outside of a clique take part with
-/// NCCL_SPLIT_NOCOLOR. Whether a communicator is made depends only on the programs loaded before,
-/// never on the state of a rank.
+/// NCCL_SPLIT_NOCOLOR. Whether a communicator is made depends only on the programs that were loaded
+/// before, never on the state of a rank.
 class NcclEngine final : public DeviceEngine {
 public:
   struct Options {
@@ -28,10 +28,10 @@ public:
     std::optional<int> ctaPolicy;
     /// Splits share memory and connections with the communicator of all ranks.
     bool sharesResources = true;
-    /// Limit of enqueue(), which waits for other ranks when a clique communicates for the first
-    /// time.
+    /// The time limit of enqueue(), which waits for other ranks when a clique communicates for the
+    /// first time.
     std::chrono::nanoseconds timeout = std::chrono::seconds(60);
-    /// One unique id for this many ranks: ranks of a unique id connect to one process.
+    /// The number of ranks for each unique id: the ranks of a unique id all connect to one process.
     int64_t ranksPerId = 256;
   };
 

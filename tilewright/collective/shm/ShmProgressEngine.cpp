@@ -454,7 +454,7 @@ private:
       sleepOn(host.board->doorbell, seen, std::chrono::milliseconds(10));
       seen = host.board->doorbell.load(std::memory_order_acquire);
     } else if (round >= firstYield()) {
-      // On a busy machine sched_yield() may return only after milliseconds; if so, sleep instead.
+      // On a busy machine sched_yield() may take milliseconds to return; if so, sleep instead.
       const auto before = std::chrono::steady_clock::now();
       sched_yield();
       if (std::chrono::steady_clock::now() - before > std::chrono::milliseconds(1))

@@ -1,4 +1,4 @@
-// Hint: how a user wants one matrix product to be computed. docs/how-to/tune-products.md
+// Hint: a user's request for how to compute one matrix product. docs/how-to/tune-products.md
 #ifndef TILEWRIGHT_DIALECT_EXEC_HINT_H
 #define TILEWRIGHT_DIALECT_EXEC_HINT_H
 
@@ -24,10 +24,10 @@ namespace tilewright::exec {
 /// the op by another product copy it, and the stages tile and lower follow it. The module's
 /// `exec.hints` lists the texts that have been neither followed nor refused yet.
 struct Hint {
-  /// Rows and columns that one CTA computes, and the CTAs of a cluster along each; empty if not
-  /// set.
+  /// The rows and columns that one CTA computes, and the number of CTAs of a cluster along each;
+  /// empty if not set.
   llvm::SmallVector<int64_t, 2> tile, cluster;
-  /// The slots of operands in shared memory, and the warps that multiply; 0 if not set.
+  /// The number of slots for operands in shared memory, and of warps that multiply; 0 if not set.
   int64_t stages = 0, warps = 0;
   std::optional<bool> persistent;
 
@@ -50,7 +50,8 @@ void setHint(mlir::Operation *op, const Hint &hint);
 /// Gives `to` the hint of `from`, which it replaces.
 inline void copyHint(mlir::Operation *from, mlir::Operation *to) { setHint(to, hintOf(from)); }
 
-/// Removes the hint from the module's list: a kernel follows it, or its user was told why not.
+/// Removes the hint from the module's list, because a kernel follows it or its user was told why
+/// not.
 void settleHint(mlir::ModuleOp module, const Hint &hint);
 /// Warns at a location that a kernel does not follow a hint, and settles it.
 void refuseHint(mlir::ModuleOp module, mlir::Location location, const Hint &hint,

@@ -7,8 +7,8 @@
 namespace tilewright::exec {
 class LibraryCallOpInterface;
 namespace detail {
-/// Checks that `bodies` has as many functions as the other attributes ask for, and that `aliases`
-/// are pairs of a result and an operand.
+/// Checks that `bodies` contains as many functions as the other attributes require, and that
+/// `aliases` are pairs of a result and an operand.
 mlir::LogicalResult verifyLibraryCall(LibraryCallOpInterface call);
 } // namespace detail
 } // namespace tilewright::exec

@@ -17,7 +17,7 @@ SmallVector<int64_t> scaleShapeOf(ArrayRef<int64_t> operand, int64_t contracting
   return shape;
 }
 
-/// Checks one side, and appends the sizes of its free dimensions to `free`.
+/// Checks one operand, and appends the sizes of its free dimensions to `free`.
 static LogicalResult verifySide(ScaledDotOp op, StringRef name, RankedTensorType type, Value scale,
                                 ArrayRef<int64_t> batching, int64_t contracting,
                                 SmallVectorImpl<int64_t> &free) {
@@ -109,8 +109,8 @@ SmallVector<int64_t> orderedShapeOf(int64_t batch, int64_t rows, int64_t depth,
   return {batch, (rows + 127) / 128, lines * kind.groups(block) * 4, 128};
 }
 
-/// The elements of a side along the contracted dimension; nullopt if its type is not `element` or
-/// bytes of several of them.
+/// The number of elements of an operand along the contracted dimension; nullopt if its type is
+/// neither `element` nor bytes that pack several of them.
 static std::optional<int64_t> depthOf(RankedTensorType side, Type element) {
   if (side.getRank() < 2 || side.getRank() > 3 || !side.hasStaticShape())
     return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace tilewright::exec {
 
-/// The shape that the scales of an operand have if none of them is for a whole dimension.
+/// The shape that an operand's scales have if no scale covers a whole dimension.
 llvm::SmallVector<int64_t> scaleShapeOf(llvm::ArrayRef<int64_t> operand, int64_t contracting,
                                         int64_t block);
 
@@ -19,15 +19,15 @@ llvm::SmallVector<int64_t> scaleShapeOf(llvm::ArrayRef<int64_t> operand, int64_t
 struct ScaledKind {
   /// The bits of an element, equal for both operands.
   int64_t bits = 8;
-  /// The elements of one instruction along K: 32 bytes.
+  /// The number of elements of one instruction along K: 32 bytes.
   int64_t depth() const { return 256 / bits; }
-  /// The groups of 4 scales of a row in a line of 128 bytes of elements.
+  /// The number of groups of 4 scales that a row has for a line of 128 bytes of elements.
   int64_t groups(int64_t block) const { return 1024 / bits / block / 4; }
 };
 
-/// The kind of a product of these types; nullopt if no tensor unit has it: e4m3 and e5m2 in any
-/// pair, or e2m1 with itself, with a scale of e8m0 for 32 elements; e2m1 with itself also with a
-/// scale of e4m3 for 16.
+/// The kind of a product of these types; nullopt if no tensor core supports it. Supported are e4m3
+/// and e5m2 in any combination, and e2m1 with itself, with an e8m0 scale for 32 elements; also e2m1
+/// with itself with an e4m3 scale for 16.
 std::optional<ScaledKind> scaledKindOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
                                        int64_t block);
 

@@ -310,7 +310,7 @@ static FailureOr<IndexingRelation> relationOf(stablehlo::ConvolutionOp op) {
   AffineExpr batch = builder.dim(numbers.getOutputBatchDimension());
   AffineExpr output = builder.dim(numbers.getOutputFeatureDimension());
   AffineExpr input = reduced(ConvolutionSum::features);
-  // Group g has the output features from g * outputs on.
+  // Group g consists of the output features from g * outputs on.
   const auto featureGroups = static_cast<int64_t>(op.getFeatureGroupCount());
   const auto batchGroups = static_cast<int64_t>(op.getBatchGroupCount());
   const int64_t groups = std::max(featureGroups, batchGroups);
@@ -390,7 +390,7 @@ bool isRowGather(stablehlo::GatherOp op) {
          op.getSliceSizes() == ArrayRef<int64_t>({1, operand.getDimSize(1)});
 }
 
-/// Whether a scatter is one of whole rows of a table, with an index for each row of the updates.
+/// Whether a scatter writes whole rows of a table, with one index for each row of the updates.
 static bool hasRowForm(stablehlo::ScatterOp op) {
   stablehlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
   if (op.getInputs().size() != 1)
@@ -612,7 +612,8 @@ static std::string whyNot(Operation *op) {
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
     if (cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
       return "is a dot of predicates";
-    // `simplify` and `fuse` express the algorithms that they know by types and precisions.
+    // Algorithms that `simplify` and `fuse` know have already been replaced by types and
+    // precisions.
     if (dot.getAlgorithm())
       return "specifies an algorithm that is not supported";
   }

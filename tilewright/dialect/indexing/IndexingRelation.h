@@ -88,16 +88,17 @@ llvm::MutableArrayRef<mlir::OpOperand> readOperands(mlir::Operation *op);
 /// Whether a gather reads whole rows of a table, at the indices of a vector.
 bool isRowGather(stablehlo::GatherOp op);
 
-/// Whether a scatter writes whole rows of a table without order, so that one kernel can compute it:
-/// it overwrites each at most once, or combines them as combinesAnyOrder() says.
+/// Whether a scatter writes whole rows of a table in no particular order, so that one kernel can
+/// compute it: it overwrites each row at most once, or combines updates as combinesAnyOrder()
+/// requires.
 bool isRowScatter(stablehlo::ScatterOp op);
 
 /// Whether a scatter combines integers of 32 or 64 bits by one op that atomic instructions have,
 /// and whose result does not depend on the order.
 bool combinesAnyOrder(stablehlo::ScatterOp op);
 
-/// Whether a scatter combines whole rows of a table, in any way, with updates that are sorted by
-/// row. Kernels for segments of equal rows compute it. `transform` rewrites all other scatters.
+/// Whether a scatter combines whole rows of a table with updates that are sorted by row, by any op.
+/// Kernels for segments of equal rows compute it. `transform` rewrites all other scatters.
 bool isSortedScatter(stablehlo::ScatterOp op);
 
 /// A scan along one dimension, from the first element to the last or back.

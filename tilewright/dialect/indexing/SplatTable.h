@@ -6,7 +6,7 @@
 
 namespace tilewright::indexing {
 
-/// The number (a splat) that all elements of the table have before the scatter, if that is known.
+/// The number that every element of the table has before the scatter (a splat), if it is known.
 inline constexpr llvm::StringLiteral splatTable = "tilewright.splat_table";
 
 } // namespace tilewright::indexing

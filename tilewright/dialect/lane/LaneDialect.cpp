@@ -39,7 +39,7 @@ static SmallVector<Type> registerTypes(TypeRange elements) {
   return types;
 }
 
-/// Whether `types` is a repetition of `once`; sets how often.
+/// Whether `types` repeats `once` a whole number of times; sets that number.
 static bool isRepetition(TypeRange types, ArrayRef<Type> once, size_t &count) {
   if (once.empty())
     return types.empty();

@@ -1,5 +1,5 @@
-// The code that mlir-tblgen writes for the ops, in a unit of its own: editing the dialect or a
-// verifier does not compile it again.
+// The code that mlir-tblgen writes for the ops, in a unit of its own, so that editing the dialect
+// or a verifier does not recompile it.
 #include "tilewright/dialect/sm/SmDialect.h"
 
 #include "mlir/IR/Builders.h"

@@ -30,7 +30,7 @@ SmallVector<int64_t> ViewMap::apply(ArrayRef<int64_t> index) const {
 //===- Layouts of sources and results -------------------------------------===//
 
 namespace {
-/// The digits of one dimension. take() removes the digits of a part of the index.
+/// The digits of one dimension. take() removes the digits that a part of the index uses.
 class DigitRange {
 public:
   explicit DigitRange(const Layout::Digits &digits) : digits(digits), taken(digits.size()) {}
@@ -60,7 +60,7 @@ public:
     return found;
   }
 
-  /// The digits that were not taken.
+  /// The digits that take() has not removed.
   Layout::Digits rest() const {
     Layout::Digits left;
     for (size_t i = 0; i < digits.size(); ++i)

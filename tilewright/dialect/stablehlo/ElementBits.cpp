@@ -43,9 +43,10 @@ private:
   RankedTensorType shape;
 };
 
-/// How a float of six bits is a part of an f16: there is no integer of six bits to bitcast to. The
-/// five bits below the sign are the lowest of f16's exponent and the highest of its mantissa; the
-/// exponents' biases differ, so the f16 is the number times a power of two, subnormals included.
+/// The position of a 6-bit float inside an f16: there is no 6-bit integer to bitcast to. Its five
+/// bits below the sign become the lowest bits of f16's exponent and the highest of its mantissa.
+/// Because the exponent biases differ, the f16 is the number times a power of two, even for
+/// subnormals.
 struct SixBits {
   explicit SixBits(Type element) {
     const bool isE2M3 = isa<Float6E2M3FNType>(element);

@@ -7,8 +7,8 @@
 
 namespace tilewright::stablehlo {
 
-/// The bits of the elements of `value`, integers or floats of at most 8 bits, in the low bits of
-/// ui8. Elementwise ops only, so that they join any kernel.
+/// The bits of the elements of `value`, which are integers or floats of at most 8 bits, in the low
+/// bits of ui8. Uses only elementwise ops, so that they can be fused with any kernel.
 mlir::Value bitsOfElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
 /// The elements whose bits are the low bits of `bits`, a tensor of ui8. Its high bits must be zero.

@@ -1,5 +1,5 @@
-// tile.sort, and the ops of which radix sorts, scans and scatters consist. Apart from the other
-// ops, because few files need them.
+// tile.sort, and the ops that make up radix sorts, scans and scatters. In a header of their own,
+// because few files need them.
 #ifndef TILEWRIGHT_DIALECT_TILE_SORTOPS_H
 #define TILEWRIGHT_DIALECT_TILE_SORTOPS_H
 

@@ -359,7 +359,8 @@ LogicalResult IotaOp::verify() {
   return success();
 }
 
-/// Indices of each element of a tile in a memory of several dimensions. `whose` names the tile.
+/// Checks the indices of each element of a tile in a multidimensional memory. `whose` names the
+/// tile.
 static LogicalResult verifyIndices(Operation *op, ValueRange all, MemRefType memory,
                                    RankedTensorType type, StringRef whose) {
   if (static_cast<int64_t>(all.size()) != memory.getRank())
@@ -381,7 +382,7 @@ LogicalResult GatherOp::verify() {
   return verifyIndices(*this, getIndices(), source, getType(), "result");
 }
 
-/// Elements of a tile that are written to memory at computed indices.
+/// Checks the elements of a tile that are written to memory at computed indices.
 template <typename Op> static LogicalResult verifyScattered(Op op) {
   auto target = cast<MemRefType>(op.getTarget().getType());
   RankedTensorType type = tileType(op.getTile());

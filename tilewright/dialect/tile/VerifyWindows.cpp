@@ -155,7 +155,7 @@ LogicalResult WaitOp::verify() {
   return verifyFlags(*this, getFlags());
 }
 
-/// Offsets are those inside a part, so the first dimension has none.
+/// Offsets are relative to a part, so the first dimension has none.
 static LogicalResult verifyParts(Operation *op, Value window, RankedTensorType tile,
                                  size_t offsets) {
   if (failed(verifyIsReachable(op, window)))

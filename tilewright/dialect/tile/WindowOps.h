@@ -1,5 +1,5 @@
 // Windows: memory of several devices that a kernel accesses, and the ops by which the devices'
-// kernels wait for each other. Apart from the other ops, because few files need them.
+// kernels wait for each other. In a header of their own, because few files need them.
 #ifndef TILEWRIGHT_DIALECT_TILE_WINDOWOPS_H
 #define TILEWRIGHT_DIALECT_TILE_WINDOWOPS_H
 
@@ -23,7 +23,8 @@ mlir::StringAttr heapSpace(mlir::MLIRContext *context);
 bool isWindow(mlir::Type type);
 bool isOnHeap(mlir::Type type);
 
-/// The words of the signals of a kernel with this many points, and of `flags` flags, in one part.
+/// The number of words that the signals take in one part, for a kernel with this many points and
+/// `flags` flags.
 inline constexpr int64_t wordsOfSignals(int64_t ranks, int64_t points) {
   return points * 2 * ranks;
 }

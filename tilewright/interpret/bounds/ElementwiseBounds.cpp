@@ -226,8 +226,8 @@ double boundOfComplexMath(const Element &at, const Allowance &allowance) {
     bound = size * std::expm1(ea) + (16 + allowance.functionUlps) * 2 * u * size;
   else if (at.isExact() && allowance.functionUlps == 0)
     bound = 32 * u * size; // both call the same scalar functions
-  // The bound holds only if products of parts neither overflow nor underflow. Of numbers that are
-  // not zero it is 0 only if it underflows itself.
+  // The bound holds only if products of parts neither overflow nor underflow. The bound of nonzero
+  // numbers is 0 only if it underflows itself.
   const bool isProduct = (name == "multiply" || name == "divide") && a != 0 && b != 0;
   if ((bound != 0 || isProduct) && bound != unknown) {
     const double most = std::sqrt(largestFinite(at.type)) / 4,

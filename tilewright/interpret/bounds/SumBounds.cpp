@@ -211,11 +211,11 @@ Status BoundsEvaluator::setSelectAndScatter(Operation *op, const Operands &opera
 struct SingleProducts {
   /// Factors are rounded to tf32.
   bool isTf32 = false;
-  /// The program names this way, so that the evaluator computes in it. Ties may be rounded
+  /// The program requests tf32 by this name, so the evaluator computes in it. Ties may be rounded
   /// differently, and targets without such instructions are more precise.
   bool isNamed = false;
-  /// Factors are split into parts. Omits this fraction of each term, and parts below the smallest
-  /// number of their type.
+  /// Factors are split into parts. The product omits this fraction of each term, and parts below
+  /// the smallest number of their type.
   bool isSplit = false;
   double omitted = 0;
 };
@@ -254,7 +254,8 @@ static void addSingleRounding(Bounded &factors, const SingleProducts &how) {
     const double value = factors.tensor().at(static_cast<int64_t>(i)).r;
     if (!std::isfinite(value))
       continue;
-    // Two parts have at least the precision of tf32, so what overflows in tf32 may overflow there.
+    // Two parts are at least as precise as tf32, so a value that overflows in tf32 may overflow
+    // there.
     const double rounded =
         numerics::decode(ElementType::tf32, numerics::encode(ElementType::tf32, value));
     if ((how.isTf32 || how.isSplit) && !std::isfinite(rounded))
@@ -319,7 +320,7 @@ static double boundOfProducts(ElementType type, const Scalar &result, const SumT
   // allows both signs if the value is zero; of a complex number, one part may be zero.
   if (numerics::isComplex(type) && (result.r == 0 || result.im == 0))
     bound = std::max(bound, smallestSubnormal(component));
-  // The sum is rounded once more, to the result's type, unless it is exact.
+  // The sum is rounded again, to the result's type, unless it is exact.
   if (bound > 0 && component != accumulated)
     bound += ulpAt(component, std::fabs(value) + bound);
   return bound > 0 && std::fabs(value) + bound > largestFinite(component) ? unknown : bound;

@@ -33,14 +33,14 @@ static Status evaluateDotGeneral(stablehlo::DotGeneralOp op, OpCall &call) {
                               call.context(), algorithm));
 }
 
-/// The elements of a side times their scales, exactly, as f64.
+/// The elements of an operand times their scales, computed exactly as f64.
 static Result<Tensor> scaledElements(const Tensor &elements, const Tensor *scales,
                                      int64_t contracting, int64_t block, OpCall &call) {
   TILEWRIGHT_ASSIGN(Tensor wide, converted(elements, ElementType::f64, call.context()));
   if (!scales)
     return wide;
   TILEWRIGHT_ASSIGN(Tensor factors, converted(*scales, ElementType::f64, call.context()));
-  // Every block of the repeated scales is whole; the last one of the elements may be shorter.
+  // The repeated scales consist of complete blocks; the last block of the elements may be shorter.
   const std::span<const int64_t> sizes = elements.shape().dims();
   Dims blocked(sizes.begin(), sizes.end()), dims;
   const auto at = static_cast<size_t>(contracting);
@@ -62,8 +62,8 @@ static Result<Tensor> scaledElements(const Tensor &elements, const Tensor *scale
   return elementwise(ScalarOp::multiply, both, ElementType::f64, call.context());
 }
 
-/// Exact products and sums, rounded once: the meaning of exec.scaled_dot without the rounding of
-/// its factors and sums.
+/// Exact products and sums, rounded once: the semantics of exec.scaled_dot, except that factors and
+/// partial sums are not rounded.
 static Status evaluateScaledDot(exec::ScaledDotOp op, OpCall &call) {
   const auto lhsDim = static_cast<int64_t>(op.getLhsContractingDimension());
   const auto rhsDim = static_cast<int64_t>(op.getRhsContractingDimension());
@@ -77,7 +77,7 @@ static Status evaluateScaledDot(exec::ScaledDotOp op, OpCall &call) {
   return call.give(dotGeneral(lhs, rhs, dimensions, call.resultElementType(), call.context()));
 }
 
-/// The elements of a side, which may be packed into bytes.
+/// The elements of an operand, which may be packed into bytes.
 static Result<Tensor> unpackedElements(const Tensor &side, ElementType element, OpCall &call) {
   if (side.type() == element)
     return side;
@@ -115,7 +115,7 @@ static Result<Tensor> rowsOfScales(const Tensor &ordered, ElementType element, c
   return reshape(scales, std::move(resultShape));
 }
 
-/// Exact products and sums, rounded once, as of exec.scaled_dot.
+/// Exact products and sums, rounded once, as in exec.scaled_dot.
 static Status evaluateScaledMatmul(exec::ScaledMatmulOp op, OpCall &call) {
   const auto block = static_cast<int64_t>(op.getBlock());
   auto factors = [&](size_t side, mlir::Type type) -> Result<Tensor> {

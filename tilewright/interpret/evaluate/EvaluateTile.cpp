@@ -56,7 +56,8 @@ private:
   Status runBlock(Block &block);
   Status runOp(mlir::Operation &op);
 
-  /// Where element `i` of a tile goes that is written at computed indices; nothing if outside.
+  /// The destination of element `i` of a tile that is written at computed indices; nullopt if it is
+  /// out of bounds.
   template <typename Op> std::optional<int64_t> placeOf(Op op, int64_t i);
 
   Status evaluate(tile::LoadOp op);
@@ -80,7 +81,7 @@ private:
   void carry(ValueRange from, ValueRange to);
   Status evaluateScalar(mlir::Operation &op);
 
-  /// Allocates a tile of the value's type, to be written.
+  /// Allocates a tile of the value's type; the caller fills it.
   Result<Tensor *> define(Value value);
   Result<const ScalarFunction *> functionOf(Block &block);
 
@@ -406,7 +407,8 @@ Status KernelRun::evaluate(tile::CarryOp op) {
   TILEWRIGHT_ASSIGN(const ScalarFunction *function, functionOf(op.getCombiner().front()));
   TILEWRIGHT_ASSIGN(Tensor * result, define(op.getResult()));
   const int64_t count = result->elementCount();
-  // Points run in order, so what is carried from the last point is all that came before.
+  // Points run in order, so the value carried from the previous point summarises all earlier
+  // points.
   if (scalars[kernel.getCoordinates().back()].i == 0)
     carried.assign(static_cast<size_t>(count), scalars[op.getInit()]);
   ScalarCall call(*function);

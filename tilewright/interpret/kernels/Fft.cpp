@@ -154,8 +154,8 @@ template <typename Real> static void completeHermitian(std::complex<Real> *value
     values[i] = std::conj(values[length - i]);
 }
 
-/// The first element of a transform of real numbers, and the middle one if the length is even, are
-/// real: removes the imaginary parts that rounding left.
+/// The first element of a transform of real numbers is real, and so is the middle one if the length
+/// is even: removes imaginary parts that are only rounding errors.
 template <typename Real>
 static void clearImaginary(std::complex<Real> *rows, int64_t count, int64_t length) {
   for (int64_t row = 0; row < count; ++row, rows += length) {

@@ -23,7 +23,7 @@ PJRT_Error *FFI_UserData_Add(PJRT_FFI_UserData_Add_Args *args) {
   return nullptr;
 }
 
-/// Accepts and drops handlers for platforms that this plugin has no devices of.
+/// Accepts and drops handlers for platforms of which this plugin has no devices.
 PJRT_Error *addHandlers(std::string_view name, std::string_view platform,
                         const XLA_FFI_Handler_Bundle &bundle) {
   std::optional<ffi::Platform> known = ffi::platformNamed(platform);

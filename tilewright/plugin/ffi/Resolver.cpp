@@ -70,7 +70,7 @@ Result<std::unique_ptr<CustomCall>> Resolver::prepare(const CustomCallSite &site
         PythonCallback::create(site.step->attributes, std::move(operands), std::move(results)));
     return std::unique_ptr<CustomCall>(std::make_unique<CallbackCall>(std::move(callback)));
   }
-  // Handlers expect elements below 8 bits in another form, which only the host can produce.
+  // For elements below 8 bits, handlers expect another format, which only the host can produce.
   const bool canUseDevice = devices != Platform::host &&
                             !std::any_of(operands.begin(), operands.end(), isNarrow) &&
                             !std::any_of(results.begin(), results.end(), isNarrow);

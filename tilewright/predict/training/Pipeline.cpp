@@ -19,7 +19,7 @@ public:
     program.nodes[0].ops.resize(stages);
     for (uint32_t stage = 0; stage < stages; ++stage)
       program.classes.push_back({"stage " + std::to_string(stage), 1});
-    // Every boundary has lanes of its own, so that messages do not queue behind others.
+    // Every boundary between stages has its own lanes, so that messages do not queue behind others.
     for (bool isBackward : {false, true})
       for (uint32_t stage = 0; stage < stages; ++stage) {
         const uint32_t next = (stage + 1) % stages;
@@ -44,8 +44,8 @@ private:
   uint32_t boundary(uint32_t stage, bool isBackward) const {
     return stage + (isBackward ? stages : 0);
   }
-  /// The chunk of the n-th pass of a stage: groups of as many microbatches as there are stages run
-  /// through chunk after chunk.
+  /// The chunk of a stage's n-th pass: microbatches run in groups of as many as there are stages,
+  /// and each group runs through all chunks, one after the other.
   int64_t chunkOf(int64_t pass, bool isBackward) const {
     const int64_t group = shape.stages * shape.chunks;
     const int64_t chunk = pass % group / shape.stages;
@@ -103,7 +103,7 @@ Result<double> pipelineSeconds(const PipelineShape &shape) {
            (double(shape.chunks) * (shape.forward + shape.backward) + shape.firstForward +
             shape.firstBackward + shape.lastForward + shape.lastBackward);
   PipelineShape whole = shape;
-  // Interleaving needs whole groups of microbatches; the rest runs without it.
+  // Interleaving needs complete groups of microbatches; the remaining ones run without it.
   if (whole.chunks > 1 && whole.microbatches % whole.stages != 0) {
     whole.forward *= double(whole.chunks), whole.backward *= double(whole.chunks);
     whole.chunks = 1;

@@ -70,7 +70,8 @@ public:
     const double heads = double(model.heads) / tensor, d = double(model.headDim),
                  s = double(layout.sequence);
     const double keyDim = d + double(model.ropeDim);
-    // Scores and their products with values; a causal mask halves what a fused kernel computes.
+    // The scores and their product with the values; a causal mask halves the work of a fused
+    // kernel.
     const double flops = 2 * tokens * s * heads * (keyDim + d) *
                          (layout.hasFlashAttention && layout.isCausal ? 0.5 : 1);
     if (layout.hasFlashAttention) {
@@ -80,7 +81,8 @@ public:
     const double batch = double(layout.microbatch) * heads;
     const double forward = product(s, s, d, batch, "bf16") + product(s, d, s, batch, "bf16");
     const double scores = batch * s * s / double(layout.context);
-    // Written, masked and normalised in place, dropped out with a byte of mask, read.
+    // The scores are written, masked and normalised in place, dropped out with a byte of mask per
+    // element, and read.
     Pass pass = stream(13 * scores);
     pass.forward += factors.attention * forward;
     pass.backward += factors.attention * 2 * forward;
@@ -192,8 +194,8 @@ public:
     const bool shards = regathers || layout.shards == Layout::Shards::allKept;
     const double parameters =
         (costs.model.attentionParameters() + costs.model.mlpParameters(isExpert)) / costs.tensor;
-    // The parameters of the next layer are gathered, and the gradients of the last one reduced,
-    // while this one computes. In a pipeline they stay gathered between microbatches.
+    // While this layer computes, the parameters of the next one are gathered and the gradients of
+    // the previous one reduced. In a pipeline, parameters stay gathered between microbatches.
     std::vector<uint32_t> hidden;
     if (shards && layout.pipeline == 1) {
       if (!isBackward || regathers)
@@ -244,8 +246,8 @@ private:
   }
   void compute(double seconds) { ops->push_back({Op::Kind::compute, 0, seconds}); }
 
-  /// A block between two collectives of tensor parallelism, with an attention that may divide the
-  /// sequence.
+  /// A block between two collectives of tensor parallelism, with an attention whose sequence may be
+  /// divided.
   void tensorBlock(double seconds, bool isBackward) {
     betweenCollectives(seconds, isBackward, [this](double part) { contextBlock(part); });
   }
@@ -259,7 +261,7 @@ private:
       return add(secondsOf(costs.cluster, kind, bytes, shapeAlong(costs.cluster, layout.tensor, 1)),
                  2, layout.tensor);
     };
-    // About half of a backward pass computes gradients by weights, which need no collective.
+    // About half of a backward pass computes gradients of weights, which need no collective.
     const bool hides = isBackward && layout.overlapsWeightGradients;
     if (!layout.isSequenceParallel) {
       computePart(hides ? seconds / 2 : seconds);
@@ -348,8 +350,8 @@ Result<double> trainingStep(const Cluster &cluster, const Model &model, const La
   pipeline.firstForward = embedding.forward, pipeline.firstBackward = embedding.backward;
   pipeline.lastForward = head.forward, pipeline.lastBackward = head.backward;
   if (layout.pipeline > 1) {
-    // Each rank of a tensor group sends its part; without sequence parallelism the receivers gather
-    // the whole inside the group.
+    // Each rank of a tensor group sends its part; without sequence parallelism, the receivers then
+    // gather the whole tensor inside their group.
     const double bytes = 2 * costs.tokens * double(model.hidden);
     pipeline.transfer = secondsOf(cluster, CollectiveKind::permute, bytes / costs.tensor,
                                   shapeAlong(cluster, 2, layout.chips / layout.pipeline));
@@ -359,7 +361,7 @@ Result<double> trainingStep(const Cluster &cluster, const Model &model, const La
   }
   TILEWRIGHT_ASSIGN(double seconds, pipelineSeconds(pipeline));
 
-  // Gradients, and parameters after a divided optimizer, once a step.
+  // Once per step: the gradients, and the parameters after a sharded optimizer.
   const double expertParameters =
       isMoe ? moe * double(model.experts * model.expertFfn * model.mlpProducts * model.hidden) : 0;
   const double others = model.parameters() - expertParameters;

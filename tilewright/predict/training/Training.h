@@ -43,8 +43,8 @@ struct Layout {
   bool isSequenceParallel = false; // activations between blocks divided over `tensor`
   bool hasFlashAttention = true;
   bool overlapsTensor = false; // collectives of `tensor` decomposed and hidden behind products
-  /// Backward, the collective of a gradient by activations runs beside the product that computes
-  /// the gradient by weights, as in Megatron-LM.
+  /// In the backward pass, the collective of a gradient with respect to activations overlaps with
+  /// the product that computes the gradient with respect to weights, as in Megatron-LM.
   bool overlapsWeightGradients = false;
   bool overlapsGradients = true;
   bool isCausal = true;      // kernels skip what the mask removes
@@ -55,8 +55,8 @@ struct Layout {
   int64_t microbatches() const { return std::max<int64_t>(batch / (replicas() * microbatch), 1); }
 };
 
-/// By how much kernels of each class are slower than the tables say, calibrated for a chip and a
-/// software stack.
+/// The factors by which kernels of each class are slower than the tables say, calibrated for a chip
+/// and a software stack.
 struct KernelFactors {
   double product = 1, attention = 1, memory = 1;
 };

@@ -39,8 +39,9 @@ void Candidates::measure(Decision &decision, const std::function<void(size_t)> &
   spentSeconds += std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The measurements of the problem, of this process or from the file. They count only if they have
-/// a time for every candidate that there is now: a library that was installed since must be tried.
+/// The measurements of the problem, made by this process or read from the file. They count only if
+/// they contain a time for every current candidate: a library that was installed later must be
+/// tried.
 std::optional<Decision> Candidates::findKnown(const Decision &asked) const {
   auto here = decided.find(asked.problem);
   std::optional<Decision> known;
@@ -99,7 +100,7 @@ Candidates::Settings Candidates::settingsOf(const RuntimeOptions &options) {
     std::fprintf(stderr, "tilewright: tuning: %s\n", text.c_str());
   };
   if (!options.tuningFile.empty()) {
-    // Slower programs are better than programs that do not start.
+    // A slower program is better than one that does not start.
     Result<std::shared_ptr<TuningFile>> file = TuningFile::open(options.tuningFile);
     if (file.isOk())
       settings.file = *std::move(file);

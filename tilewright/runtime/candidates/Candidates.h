@@ -53,11 +53,11 @@ public:
   /// measured decision, and a file that cannot be used, to stderr.
   static Settings settingsOf(const RuntimeOptions &options);
 
-  /// The index of the candidate to use. `asked` has the problem, its candidates in order of
-  /// preference and the absent ones. `run(i)` computes the problem once with candidate i, to
+  /// The index of the candidate to use. `asked` contains the problem, its candidates in order of
+  /// preference, and the absent ones. `run(i)` computes the problem once with candidate i, to
   /// completion.
   size_t choose(Decision asked, const std::function<void(size_t)> &run);
-  /// Whether choose() could choose another candidate than the first.
+  /// Whether choose() may choose a candidate other than the first.
   bool canChoose() const;
 
   void set(const Settings &settings);

@@ -12,7 +12,7 @@ namespace tilewright::runtime {
 struct Candidate {
   /// Names the implementation with its version and parameters: "onednn 3.2.0".
   std::string name;
-  /// The order in which it adds. Candidates with the same order compute the same bits.
+  /// Identifies the order of additions. Candidates with the same order compute the same bits.
   std::string order = {};
   double seconds = 0; // the best run, or 0 if it was not measured
 };

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 // The number is the format version.
 static constexpr std::string_view heading =
     "tilewright tuning 1 (tilewright explain tuning FILE prints it; lines may be deleted)\n";
-/// A longer file is not ours; a year of tuning takes less.
+/// A longer file is not a tuning file: a year of tuning takes less.
 static constexpr int64_t maxBytes = int64_t(256) << 20;
 static constexpr auto lockTimeout = 5s;
 
@@ -105,7 +105,8 @@ void TuningFile::readLine(std::string_view line) {
   }
 }
 
-/// Reads the lines that were appended since the last time; a line without its end is read later.
+/// Reads the lines that were appended since the last call; an incomplete last line is left for the
+/// next call.
 Status TuningFile::readNew() {
   auto notOurs = [&](std::string_view reason) {
     return Status(Error::optionValue, concat("runtime.tuning-file: '", name, "' ", reason,
@@ -132,7 +133,7 @@ Status TuningFile::readNew() {
   text.resize(static_cast<size_t>(got));
   std::string_view rest = text;
   if (readBytes == 0 && !rest.empty()) {
-    // A kill during the first write may leave a part of the heading.
+    // If a process was killed during its first write, the heading may be incomplete.
     const size_t known = std::min(rest.size(), heading.size());
     if (rest.substr(0, known) != heading.substr(0, known))
       return notOurs("is not a tuning file");
@@ -157,7 +158,7 @@ Result<std::shared_ptr<TuningFile>> TuningFile::open(std::string path) {
 
 std::optional<Decision> TuningFile::find(std::string_view problem) {
   std::lock_guard lock(mutex);
-  // A file that has become unreadable keeps the measurements that were read before.
+  // If the file has become unreadable, keep the measurements that were read before.
   if (!records.contains(problem))
     (void)readNew();
   auto known = records.find(problem);
@@ -178,7 +179,7 @@ size_t TuningFile::skippedLines() const {
   return skipped;
 }
 
-/// Locks the file; gives up if another process keeps the lock, because it may have been stopped.
+/// Locks the file. Gives up if another process keeps the lock: that process may be stopped.
 static bool lockFile(int file) {
   const auto deadline = std::chrono::steady_clock::now() + lockTimeout;
   while (flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -216,7 +217,7 @@ Status TuningFile::add(const Decision &decision) {
     errno = got < 0 ? errno : EINVAL;
     return failure("add a line to");
   }
-  // Completes the heading after a kill, and ends a torn line.
+  // Completes the heading after a kill, and terminates a torn line.
   std::string text(heading.substr(static_cast<size_t>(got)));
   char last = '\n';
   if (facts.st_size > 0 && pread(file.get(), &last, 1, facts.st_size - 1) == 1 && last != '\n' &&

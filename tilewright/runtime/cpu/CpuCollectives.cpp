@@ -13,7 +13,7 @@ collective::Call CpuCollectives::callOf(const Collective &collective,
                                         std::vector<int64_t> &lists) {
   collective::Call call = collective.call;
   if (call.kind == collective::Kind::raggedAllToAll) {
-    // Rows that no member sends keep their value. Engines write the result after start() only.
+    // Rows that no member sends keep their value. Engines write the result only after start().
     if (const size_t bytes = collective::outBytes(call.tensors[0]); bytes > 0)
       std::memmove(results[0], operands[1], bytes);
     lists = raggedLists(operands.subspan(2), collective.listTypes);

@@ -22,7 +22,8 @@ public:
 
   Status create();
 
-  /// The description of a collective for messages and timelines; lives as long as any work.
+  /// The description of a collective for messages and timelines. Must exist as long as any work
+  /// refers to it.
   struct Label {
     std::string name, place, source; // "all_reduce.3", "train.py:41", lines of the user's program
   };
@@ -40,7 +41,7 @@ public:
   void drain() { queue.drain(); }
   void stop() { queue.stop(); }
 
-  /// The collective that the device has begun and not finished.
+  /// The collective that the device is executing now.
   std::optional<CollectiveUnderWay> underWay();
 
 private:

@@ -97,7 +97,7 @@ Result<bool> Command::update(CudaDevice &device, Addresses addresses) {
       continue;
     isChanged = true;
     pointers[i] = now;
-    // Encode a tensor map again only if its buffer has moved.
+    // Encode a tensor map again only if its buffer has a new address.
     for (size_t m = 0; m < maps.size(); ++m)
       if (launch->tensorMaps[m].buffer == i)
         if (Status status = encode(device, m); !status.isOk()) {

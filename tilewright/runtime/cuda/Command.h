@@ -41,8 +41,8 @@ private:
   Status encode(CudaDevice &device, size_t map);
   CUDA_KERNEL_NODE_PARAMS_v2 nodeParameters();
   CUDA_MEMCPY3D copyParameters() const;
-  /// Whether this copies memory to itself, which happens if a result takes over the memory of a
-  /// donated parameter.
+  /// Whether this copies memory to itself: the case if a result takes over the memory of a donated
+  /// parameter.
   bool isNothing() const { return !launch && pointers[0] == pointers[1]; }
 
   const artifact::GpuLaunch *launch = nullptr; // inside the executable; null for a copy

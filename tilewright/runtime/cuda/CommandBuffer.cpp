@@ -40,7 +40,7 @@ Status CommandBuffer::submit(Addresses addresses) {
 Status CommandBuffer::submitTimed(Addresses addresses) {
   const CUstream stream = device.programs().stream();
   const std::vector<Command *> all = commands.straight();
-  // The commands have new values here that the graph does not get.
+  // The commands now have new values that the graph does not have.
   if (executable && !all.empty())
     device.api().cuGraphExecDestroy(std::exchange(executable, nullptr));
   Stopwatch watch(device, stream);

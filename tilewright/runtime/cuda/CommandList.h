@@ -10,7 +10,7 @@
 namespace tilewright::runtime::cuda {
 
 /// Commands that become consecutive nodes of a graph. A loop or branch is a conditional node: the
-/// device runs the list in it again, or not, without the host.
+/// device repeats or skips the list in it without the host.
 class CommandList {
 public:
   /// A conditional node. `set` is a command of Conditions, which runs before the node; the body of
@@ -23,12 +23,12 @@ public:
   };
 
   Command &add(Command command);
-  /// The conditions of all nodes are set before the first of them runs: the bodies of branches may
+  /// Sets the conditions of all nodes before the first of them runs: the bodies of branches may
   /// overwrite what selects them.
   void add(std::vector<Conditional> nodes);
 
   bool isEmpty() const { return items.empty(); }
-  /// The command if there is nothing else, else null.
+  /// The only command of the list; null if there are several, or loops or branches.
   Command *single();
   /// All commands; nothing if there are loops or branches.
   std::vector<Command *> straight();

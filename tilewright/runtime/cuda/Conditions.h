@@ -22,10 +22,10 @@ public:
   Command setIf(const artifact::Slice &predicate) const;
   /// The node runs; sets the count of its rounds to 0.
   Command start(CUdeviceptr counter) const;
-  /// The node runs again until it has run `rounds` times since start().
+  /// The node repeats until it has run `rounds` times since start().
   Command setUntil(CUdeviceptr counter, uint64_t rounds) const;
-  /// The node runs if `selector` selects branch `index` of `count`: an i32, of which values out of
-  /// range select the last branch, or a predicate, of which 0 selects branch 1.
+  /// The node runs if `selector` selects branch `index` of `count`. The selector is an i32, whose
+  /// out-of-range values select the last branch, or a predicate, whose value 0 selects branch 1.
   Command setBranch(const artifact::Slice &selector, bool isPredicate, uint64_t index,
                     uint64_t count) const;
 

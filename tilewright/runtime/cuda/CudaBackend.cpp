@@ -66,7 +66,7 @@ public:
     std::vector<DeviceDescription> list;
     for (const std::shared_ptr<CudaDevice> &gpu : gpus) {
       const int capability = gpu->capability();
-      // JAX has no other name for AMD's chips.
+      // On ROCm, JAX's compute capability is the name of the chip.
       const std::string chip =
           gpu->api().isAmd() ? gpu->chip() : concat(capability / 10, ".", capability % 10);
       list.push_back({gpu->api().words().platform,

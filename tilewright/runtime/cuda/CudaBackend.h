@@ -1,4 +1,4 @@
-// CudaBackend: GPUs of a driver: NVIDIA's, AMD's, or one of our virtual ones.
+// CudaBackend: the GPUs of a driver: NVIDIA's, AMD's, or virtual ones.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDABACKEND_H
 
@@ -20,9 +20,9 @@ namespace tilewright::runtime::cuda {
 
 /// The driver library to load, and its devices to use.
 struct DriverOptions {
-  /// The path of the library. If empty: TILEWRIGHT_CUDA_LIBRARY (of AMD: TILEWRIGHT_HIP_LIBRARY) if
-  /// it is set, otherwise the virtual driver of this build or installation if `virtualChip` is set,
-  /// otherwise the system's libcuda.so.1 (libamdhip64.so.7).
+  /// The path of the library. If empty: TILEWRIGHT_CUDA_LIBRARY (for AMD: TILEWRIGHT_HIP_LIBRARY)
+  /// if it is set, otherwise the virtual driver of this build or installation if `virtualChip` is
+  /// set, otherwise the system's libcuda.so.1 (libamdhip64.so.7).
   std::string library;
   /// "sm_90a", "gfx950": use the virtual GPU with this chip; a comma-separated list gives devices
   /// different chips. The variables TILEWRIGHT_VGPU_… set everything else, as for `tilewright vgpu

@@ -102,8 +102,8 @@ Status CudaCall::callOnHost(CudaRun &run) const {
   auto addressOnDevice = [&](const Slice &slice) {
     return run.addresses[slice.allocation] + static_cast<CUdeviceptr>(slice.offset);
   };
-  // A result in the memory of an operand must also be in the same memory on the host: the handler
-  // was declared to update it in place.
+  // If a result shares memory with an operand on the device, it must do so on the host, too: the
+  // handler was declared to update the operand in place.
   std::vector<size_t> places; // of operands, then of results
   size_t bytes = 0;
   auto place = [&](const Slice &slice) {

@@ -30,7 +30,7 @@ public:
   const ProgramRun &run;
   std::vector<CUdeviceptr> addresses;  // of the plan's allocations
   std::map<uint32_t, CUevent> started; // collectives that are under way, by id
-  /// A library's result was wrong, but the device is as usable as before.
+  /// A library computed a wrong result, but the device remains usable.
   bool blamesLibrary = false;
 
 private:

@@ -18,15 +18,15 @@ public:
   static Result<std::unique_ptr<CudaCollective>> prepare(const artifact::Executable &executable,
                                                          const artifact::Step &step, size_t clique);
 
-  /// Starts it on the device's lane after everything that was submitted before.
+  /// Starts the collective on the device's lane, after everything that was submitted before.
   Status start(CudaRun &run) const;
   /// Later commands run after it.
   Status finish(CudaRun &run) const;
 
 private:
   CudaCollective() = default;
-  /// Copies the lists of a ragged_all_to_all to the host, for which the host waits for the program,
-  /// and the initial value to the result.
+  /// Waits for the program, copies the lists of a ragged_all_to_all to the host, and copies the
+  /// initial value to the result.
   Result<std::vector<int64_t>> beginRagged(CudaRun &run) const;
 
   const artifact::CollectiveStartStep *step = nullptr;
@@ -42,7 +42,7 @@ public:
   Status prepare(const artifact::Executable &executable);
   bool isEmpty() const { return byId.empty(); }
   std::span<const collective::DeviceClique> cliques() const { return all; }
-  /// Null if no rank exchanges anything: then the collective is only copies on each device.
+  /// Null if no rank exchanges anything: then each device only copies.
   const CudaCollective *at(uint32_t id) const;
 
   /// Whether every rank is alone in its group, so that each result is a copy of its operand.

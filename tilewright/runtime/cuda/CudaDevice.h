@@ -39,11 +39,11 @@ public:
   int ordinal() const { return number; }
   CUdevice handle() const { return device; }
   CUcontext context() const { return primary; }
-  /// "cuda:0", the client's name for the device; of AMD "rocm:0".
+  /// The client's name for the device: "cuda:0", or "rocm:0" for AMD.
   const std::string &text() const { return label; }
   /// "NVIDIA H100 80GB HBM3"
   const std::string &model() const { return modelName; }
-  /// 90 for sm_90; of AMD 95 for gfx950
+  /// 90 for sm_90; for AMD, 95 for gfx950.
   int capability() const { return architecture; }
   /// "sm_90", "gfx950"
   const std::string &chip() const { return chipName; }
@@ -70,8 +70,8 @@ public:
   /// Like DriverApi::check; records a failure that makes the context unusable.
   Status check(CUresult result, const char *call);
   /// The status to report for work that did not complete because of `fatal`: `fatal` itself if
-  /// `program` ("running 'f'") caused it, otherwise a status that the device is lost. `program` is
-  /// null for work other than programs, which cannot have caused the failure.
+  /// `program` ("running 'f'") caused it, otherwise a status that says that the device is lost.
+  /// `program` is null for work that is not a program and cannot have caused the failure.
   Status fail(Status fatal, const std::string *program);
   /// Fails if the device is lost.
   ///  - cudaLost (E5127): the message contains the cause.

@@ -11,7 +11,7 @@ using artifact::GpuLaunch;
 using artifact::Kernel;
 
 /// Code for sm_90a runs only on sm_90, code for sm_100f on chips of its family, other code for
-/// NVIDIA on the same or newer chips. Code for a chip of AMD runs only on that chip.
+/// NVIDIA on the same or newer chips. Code for an AMD chip runs only on that chip.
 static Status checkChip(const Executable &executable, const CudaDevice &device) {
   auto fail = [&](auto... why) {
     return Status(Error::cudaChip,
@@ -84,7 +84,7 @@ static std::string textOf(const std::vector<std::byte> &bytes) {
   return std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size());
 }
 
-/// Loads the code of a GPU of AMD.
+/// Loads the code of an AMD GPU.
 Status CudaModule::loadCodeObject(const Executable &executable) {
   const std::string object = textOf(executable.objects.front());
   if (!object.starts_with(elfMagic) || !isWhole(object))

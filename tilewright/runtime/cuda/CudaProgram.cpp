@@ -25,7 +25,8 @@ std::string describe(const artifact::Step &step) {
                                : concat("'", step.name, "' (", step.location, ")");
 }
 
-/// The number of the rank, the only library kernel that GPUs have. Null for any other one.
+/// The library kernel that returns the number of the rank, the only one that GPUs have. Null for
+/// any other library kernel.
 const artifact::RankIdCall *rankIdOf(const Executable &executable,
                                      const artifact::LibraryStep &step) {
   return std::get_if<artifact::RankIdCall>(&executable.libraries[step.library].call);
@@ -133,12 +134,12 @@ public:
   }
 
 private:
-  /// A part of a block: either commands, or a call of a handler, or a product that a library
-  /// computes, or the start or end of a collective, or a loop or branch that the device cannot run
-  /// by itself: the host has to read its predicate. A call is not a host node of a graph: CUDA
-  /// forbids such a node to call the driver, which a handler may do, and a node cannot fail. A
-  /// collective is not in a graph, because the addresses in its nodes could not be changed, and
-  /// because an engine that was revoked could not be replaced.
+  /// A part of a block: commands, a call of a handler, a product that a library computes, the start
+  /// or end of a collective, or a loop or branch that the device cannot run by itself, because the
+  /// host has to read its predicate. A call is not a host node of a graph: CUDA forbids such a node
+  /// from calling the driver, which a handler may do, and a node cannot fail. A collective is not
+  /// in a graph, because the addresses in its nodes could not be changed and a revoked engine could
+  /// not be replaced.
   struct Segment {
     std::unique_ptr<CommandBuffer> commands;
     const CudaCall *call = nullptr;
@@ -182,7 +183,7 @@ private:
     return Status();
   }
 
-  /// Asks the libraries for the products of the program.
+  /// Asks the libraries which products of the program they compute.
   Status chooseLibraries(const std::shared_ptr<const std::string> &name) {
     if (!gpuLibraries || gpuLibraries->use() == libraries::Use::off)
       return Status();
@@ -455,7 +456,7 @@ private:
   std::unique_ptr<Conditions> conditions; // null if the device cannot decide what runs
   std::map<const artifact::WhileStep *, size_t> counterOf; // of counted loops on the device
   std::unique_ptr<CudaModule> module;
-  /// Launches whose products a library computes. Destroyed before the library's engines.
+  /// Launches whose products a library computes. Must be destroyed before the libraries' engines.
   std::map<const artifact::LaunchStep *, std::unique_ptr<libraries::LibraryProduct>> products;
   std::vector<std::vector<Segment>> blocks;
   bool hasHostControlFlow = false;

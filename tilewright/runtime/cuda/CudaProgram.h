@@ -12,7 +12,7 @@
 
 namespace tilewright::runtime::cuda {
 
-/// The client's and the driver's object for a device.
+/// A device, as the client's object and as the driver's.
 struct ProgramDevice {
   Device *device = nullptr;
   std::shared_ptr<CudaDevice> gpu;

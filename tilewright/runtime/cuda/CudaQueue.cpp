@@ -83,7 +83,8 @@ Result<Event> CudaQueue::submit(std::shared_ptr<const std::string> activity,
   pieces.push_back({event, Promise(), std::move(activity), number});
   ++underWay;
   Event done = pieces.back().promise.event();
-  // The thread cannot take the piece before the lock is released, so the callback runs on it.
+  // The thread cannot take the piece of work before the lock is released, so the callback runs on
+  // that thread.
   if (callback)
     done.onReady(std::move(callback));
   if (!thread.joinable())

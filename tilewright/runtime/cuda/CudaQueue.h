@@ -35,7 +35,7 @@ public:
   CudaQueue &operator=(const CudaQueue &) = delete;
 
   /// `name` is the thread's name in debuggers and timelines; `capacity` is the limit of
-  /// awaitRoom(). The work of an urgent stream begins before that of others.
+  /// awaitRoom(). The device prefers the work of an urgent stream.
   Status create(std::string name, size_t capacity, bool isUrgent = false);
   CUstream stream() const { return handle; }
 
@@ -52,7 +52,7 @@ public:
   /// Work submitted to this stream from now on runs after the work submitted to `other` so far. The
   /// context of `other` must be current.
   Status waitFor(CudaQueue &other);
-  /// The present end of the stream, for waitFor() of any queue and then release().
+  /// The current end of the stream, for waitFor() of any queue and then release().
   Result<CUevent> mark();
   Status waitFor(CUevent marked);
   void release(CUevent marked);

@@ -27,7 +27,7 @@ namespace signature {
 
 using Vendor = TargetName::Vendor;
 
-/// The names of a vendor's driver and of what belongs to it, for messages.
+/// The names of a vendor's driver and its parts, for messages.
 struct DriverWords {
   const char *platform; // "cuda", also the kind of the devices
   const char *driver;   // "CUDA driver"
@@ -39,8 +39,8 @@ struct DriverWords {
 };
 const DriverWords &wordsOf(Vendor vendor);
 
-/// The functions of one driver library, callable by their names in CUDA: `api.cuInit(0)`. The
-/// table of a GPU of AMD has functions of the same meaning, which call HIP's (runtime/hip).
+/// The functions of one driver library, callable by their CUDA names: `api.cuInit(0)`. For AMD GPUs
+/// the table has equivalent functions that call HIP (runtime/hip).
 ///
 /// A process has only one driver, the first that was loaded: symbols of two libraries of the same
 /// name would resolve to each other. It is never unloaded.

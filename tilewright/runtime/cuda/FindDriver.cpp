@@ -116,7 +116,7 @@ Status checkVirtualChip(const DriverOptions &options,
                         std::span<const std::shared_ptr<CudaDevice>> devices) {
   std::string_view first(options.virtualChip);
   first = first.substr(0, first.find(','));
-  // The driver does not tell the suffix of NVIDIA's chips.
+  // The driver does not report the suffix of NVIDIA's chips.
   const std::optional<ChipName> chip = parseChip(first);
   const CudaDevice &device = *devices.front();
   const bool isAgreed = chip ? chip->capability == device.capability() : first == device.chip();

@@ -15,8 +15,8 @@ Result<std::shared_ptr<const DriverApi>> findDriver(const DriverOptions &options
 Status checkVirtualChip(const DriverOptions &options,
                         std::span<const std::shared_ptr<CudaDevice>> devices);
 
-/// The NCCL library, or AMD's RCCL: the one that the option names, else the virtual driver's, which
-/// is beside it, else the system's.
+/// The NCCL library, or AMD's RCCL: the one that the option names, otherwise the one beside the
+/// virtual driver, otherwise the system's.
 std::string findNccl(const std::string &option, const DriverApi &api);
 
 /// A chip's name: its compute capability, and the suffix `a` (only this chip), `f` (its family) or
@@ -27,7 +27,7 @@ struct ChipName {
 };
 /// nullopt if `name` does not have the form "sm_90a".
 std::optional<ChipName> parseChip(std::string_view name);
-/// Whether `name` has the form "gfx950" of AMD's chips.
+/// Whether `name` has the form of AMD's chips, such as "gfx950".
 bool isAmdChip(std::string_view name);
 
 } // namespace tilewright::runtime::cuda

@@ -51,7 +51,7 @@ public:
 
   /// Waits for a slot.
   Result<Slot> acquire();
-  /// Empty if no slot is free now.
+  /// Returns an empty value if no slot is free.
   Slot tryAcquire();
   /// Frees the memory; all slots must have been released.
   void clear();

@@ -24,7 +24,7 @@ Status Stopwatch::lap(const char *category, std::string_view name, std::string_v
 Status Stopwatch::finish() {
   TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuEventSynchronize, events.back()));
   const int64_t end = trace::now();
-  // Nanoseconds from an event to the last one.
+  // Nanoseconds from an event to the previous one.
   auto untilEnd = [&](CUevent event) -> Result<int64_t> {
     float milliseconds = 0;
     TILEWRIGHT_TRY(

@@ -15,14 +15,14 @@ template <typename T> std::optional<T> numberAt(std::string_view bytes, size_t a
   return value;
 }
 
-/// Reads the values of a MessagePack text one after the other. After something unexpected it is no
-/// longer valid, and all further values are empty.
+/// Reads consecutive values of a MessagePack text. After an unexpected byte it is invalid, and all
+/// further values are empty.
 class MessageReader {
 public:
   explicit MessageReader(std::string_view bytes) : rest(bytes) {}
   bool isValid() const { return valid; }
 
-  /// The number of elements or of pairs that follow.
+  /// The number of elements or of key-value pairs that follow.
   size_t array() { return sizeOf(0x90, 0xdc, 0xdd); }
   size_t map() { return sizeOf(0x80, 0xde, 0xdf); }
 
@@ -173,7 +173,7 @@ std::optional<KernelParameters> readMetadata(std::string_view note) {
   return reader.isValid() ? std::optional(std::move(kernels)) : std::nullopt;
 }
 
-/// The content of the first note with the metadata of kernels.
+/// The content of the first note that contains kernel metadata.
 std::optional<std::string_view> findNote(std::string_view notes) {
   constexpr uint32_t metadata = 32;
   constexpr std::string_view owner("AMDGPU\0", 7);

@@ -1,4 +1,4 @@
-// CodeMetadata: the parameters that the kernels of a code object of AMD declare.
+// CodeMetadata: the parameters that the kernels of an AMD code object declare.
 #ifndef TILEWRIGHT_RUNTIME_HIP_CODEMETADATA_H
 #define TILEWRIGHT_RUNTIME_HIP_CODEMETADATA_H
 
@@ -12,11 +12,11 @@
 namespace tilewright::runtime::hip {
 
 /// The sizes in bytes of the parameters that a caller passes, by kernel. HIP has no function that
-/// tells them, and a driver reads as many as the code declares.
+/// returns them, and the driver reads as many parameters as the code declares.
 using KernelParameters = std::map<std::string, std::vector<size_t>, std::less<>>;
 
-/// Reads the note in MessagePack that compilers write for the driver. Nothing if the ELF file has
-/// no such note, or if anything in it is not as expected.
+/// Reads the MessagePack note that compilers write for the driver. Empty if the ELF file has no
+/// such note, or if anything in it is unexpected.
 std::optional<KernelParameters> kernelParametersOf(std::string_view codeObject);
 
 } // namespace tilewright::runtime::hip

@@ -23,7 +23,8 @@ struct HipFunctions {
   hip_api::signature::hipGetErrorString *hipGetErrorString = nullptr;
 };
 
-/// The functions of the table are plain functions, so they find the library here. Never freed.
+/// The functions of the table are plain functions, so they find the library through this variable.
+/// Never freed.
 std::atomic<const HipFunctions *> ofProcess = nullptr;
 
 const HipFunctions &driver() { return *ofProcess.load(std::memory_order_acquire); }
@@ -43,7 +44,7 @@ template <typename... Arguments> struct Absent<CUresult(Arguments...)> {
   static CUresult call(Arguments...) { return CUDA_ERROR_NOT_SUPPORTED; }
 };
 
-/// Contexts stand for devices; the null context is none.
+/// Contexts stand for devices; the null context stands for none.
 CUcontext contextOf(int device) { return reinterpret_cast<CUcontext>(uintptr_t(device) + 1); }
 int deviceOf(CUcontext context) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
@@ -74,7 +75,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     return get(hipDeviceAttributeMaxThreadsPerBlock);
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     return get(hipDeviceAttributeMultiprocessorCount);
-  // A workgroup may use all of it without asking for it first.
+  // A workgroup may use all of the LDS without opting in.
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     return get(hipDeviceAttributeMaxSharedMemoryPerBlock);
   case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH:
@@ -87,7 +88,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   }
 }
 
-/// The clients that use each device; guarded by the mutex.
+/// The number of clients that use each device; guarded by the mutex.
 struct Uses {
   std::mutex mutex;
   std::map<int, int> count;
@@ -128,8 +129,8 @@ CUresult cuCtxPopCurrent(CUcontext *context) {
   return resultOf(driver().hipSetDevice(before));
 }
 
-/// Resets a device that has failed when nothing uses it any more, so that a new client can use it.
-/// Otherwise leaves it alone: other code of the process may use it.
+/// Resets a failed device once nothing uses it any more, so that a new client can use it. Does not
+/// reset it otherwise: other code of the process may use it.
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   std::lock_guard lock(uses().mutex);
   if (--uses().count[device] > 0)
@@ -241,7 +242,7 @@ Status fill(cuda::DriverApi &api, const Lookup &lookup) {
                   concat("the HIP driver ", api.library(), " lacks ", missing,
                          " of HIP 6.0; install ROCm 6.0 or later, or use the virtual GPU: "
                          "TILEWRIGHT_TARGET=vgpu:gfx950"));
-  // Readers may still use the functions of an earlier call, so they are not freed.
+  // Other threads may still use the functions of an earlier call, so they are not freed.
   ofProcess.store(functions.release(), std::memory_order_release);
 #define HIP_FORWARD(name, suffix, hipName)                                                         \
   api.name = &Forward<cu::name##suffix>::template call<&HipFunctions::hipName>;

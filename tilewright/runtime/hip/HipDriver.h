@@ -12,8 +12,8 @@ namespace tilewright::runtime::hip {
 /// Returns the address of a function of the library; null if it does not exist.
 using Lookup = std::function<void *(const char *name)>;
 
-/// Sets the functions of `api`, which has the path of the library for messages. The functions of a
-/// process belong to the last library for which this succeeded; DriverApi::load opens only one.
+/// Sets the functions of `api`, whose library path appears in messages. The functions of a process
+/// belong to the last library for which this succeeded; DriverApi::load opens only one.
 ///  - cudaFunction (E5121): the library is too old.
 Status fill(cuda::DriverApi &api, const Lookup &lookup);
 
@@ -21,7 +21,7 @@ Status fill(cuda::DriverApi &api, const Lookup &lookup);
 /// name itself if HIP has no such function.
 const char *nameOf(const char *function);
 
-/// "gfx950", the chip of a device without the settings that follow its name ("gfx950:sramecc+").
+/// The chip of a device, "gfx950", without the settings that follow its name ("gfx950:sramecc+").
 /// Requires a previous fill().
 ///  - cudaCall (E5122)
 Result<std::string> chipOf(const cuda::DriverApi &api, int device);

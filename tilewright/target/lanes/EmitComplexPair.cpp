@@ -197,8 +197,8 @@ struct Complex : Pairs {
   using Pairs::cosine;
   using Pairs::sine;
 
-  /// tan(x + iy) = (sin x cos x + i sinh y cosh y) / (cos² x + sinh² y): its two parts, of an angle
-  /// and of what is not.
+  /// tan(x + iy) = (sin x cos x + i sinh y cosh y) / (cos² x + sinh² y). Each part consists of
+  /// trigonometric factors and hyperbolic ones.
   Number tangent(Pair angle, Pair other) {
     Value *like = angle.hi;
     Turn t = turn(angle);
@@ -209,18 +209,18 @@ struct Complex : Pairs {
     Pair below = plus(square(cos), square(sinh));
     Pair turned = times(sin, cos);
     Pair near = over(turned, below);
-    // Far from the real axis: 4 sin x cos x e^(-2|y|), and 1.
+    // Far from the real axis the real part is 4 sin x cos x e^(-2|y|), and the imaginary part 1.
     Power p = power(negative(size(scaledBy(other, 2.0))));
     Pair far = scaled(scaledBy(times(turned, mantissa(p)), 4.0), p.shifted);
     Pair part = keepZero(pick(isFar, far, near), like);
     Pair rest = keepZero(over(times(sinh, cosh), below), other.hi);
     rest = pick(isFar, of(Wide::sign(c(like, 1.0), other.hi)), rest);
-    // Infinities: the part of a lost angle is a zero.
+    // Infinities: the part whose angle is lost is zero.
     Value *isEnd = isInf(other.hi);
     Value *lost = both(isEnd, ir.CreateNot(isFinite(angle.hi)));
     part = pick(both(isEnd, isNan(far.hi)), of(Wide::sign(c(like, 0.0), like)), part);
     part = pick(lost, of(Wide::sign(c(like, 0.0), like)), part);
-    // On the axis nothing of the angle matters.
+    // If the angle is zero, so is this part, even if the other operand is NaN.
     Value *isAxis = both(isNan(other.hi), equal(angle.hi, 0.0));
     return {pick(isAxis, angle, part), rest};
   }

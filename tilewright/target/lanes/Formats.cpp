@@ -127,7 +127,7 @@ Value *LaneBuilder::encodePowerOfTwo(Value *value) {
   field = ir.CreateSelect(isSmall, ir.CreateZExt(isAbove, raw->getType()), field);
   Value *isNumber = ir.CreateAnd(ir.CreateFCmpOGT(value, real(value, 0.0)),
                                  ir.CreateFCmpOLT(value, real(value, HUGE_VAL)));
-  // Above 1.5 * 2^127 the field is 255, which encodes NaN, as required.
+  // Above 1.5 * 2^127 the field is 255, which encodes NaN. This is what the format requires.
   field = ir.CreateSelect(isNumber, field, integer(field, 255));
   return ir.CreateTrunc(field, vectorOf(ir.getInt8Ty(), lanesOf(value)));
 }

@@ -28,7 +28,7 @@ struct Functions : Pairs {
   }
 
   Value *angle(Value *y, Value *x) {
-    // A small angle is a ratio, which one division rounds once, also if it is subnormal.
+    // A small angle is a ratio, which a single division rounds once, even if it is subnormal.
     Value *isFlat =
         both(ir.CreateFCmpOLT(abs(y), mul(abs(x), c(x, 0x1p-35))), ir.CreateNot(isMinus(x)));
     return select(isFlat, div(y, x), atan2(of(y), of(x)).hi);
@@ -42,7 +42,7 @@ struct Functions : Pairs {
 
   Value *sineHyperbolic(Value *x) {
     Hyperbolic h = hyperbolic(of(x));
-    // Products of tiny numbers underflow; their sinh is x.
+    // For tiny numbers, the products would underflow, but sinh(x) is x.
     return select(less(abs(x), 0x1p-30), x, scaled(h.sinh.hi, h.shifted));
   }
   Value *cosineHyperbolic(Value *x) {
@@ -56,7 +56,7 @@ struct Functions : Pairs {
     Pair square = product(inside, inside);
     Pair below = plus(root(plus(square, c(x, 1.0))), c(x, 1.0));
     Pair near = log1p(plus(over(square, below), inside));
-    // The square of a tiny number underflows; there the result is x.
+    // The square of a tiny number would underflow, but there the result is x.
     Value *result = select(more(abs(x), 0x1p60), far.hi, near.hi);
     return select(less(abs(x), 0x1p-30), x, sign(result, x));
   }
@@ -101,7 +101,7 @@ struct Functions : Pairs {
     return select(isNear, near, far);
   }
   Value *erfc(Value *x) {
-    // Near zero 1 - erf(x) is accurate, and so is 2 - erfc(-x) below zero.
+    // 1 - erf(x) is accurate near zero, and 2 - erfc(-x) below zero.
     Value *isNear = both(more(x, -0.75), less(x, 0.46875));
     Value *near = sub(c(x, 1.0), erfNear(select(isNear, x, c(x, 0.0))));
     Value *above = erfcAbove(abs(x));

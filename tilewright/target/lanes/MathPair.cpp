@@ -249,7 +249,7 @@ Pairs::Hyperbolic Pairs::hyperbolic(Pair x) {
   // For n = 0, e^|x| - e^-|x| would cancel; rest + rest / (1 + rest) does not.
   Pair near = plus(p.rest, over(p.rest, rise));
   Pair sinh = scaledBy(pick(equal(p.n, 0.0), near, minus(rise, low)), 0.5);
-  // Products of tiny numbers underflow; their sinh is x.
+  // For tiny numbers, the products would underflow, but sinh(x) is x.
   sinh = pick(less(abs(x.hi), 0x1p-500), size(x), sinh);
   return {p.shifted, negativeIf(isMinus(x.hi), sinh), cosh};
 }
@@ -269,14 +269,14 @@ Pair Pairs::atan2(Pair y, Pair x) {
   Value *most = select(ir.CreateFCmpOGT(across, up), across, up);
   Scale scale = scaleOf(most);
   Pair right = scaledBy(x, scale.in), high = scaledBy(y, scale.in);
-  // From an angle with most of its digits, the sine of the difference gives the others.
+  // The angle already has most of its digits; the sine of the difference gives the remaining ones.
   Value *guess = Wide::atan2(high.hi, right.hi);
   Turn t = turnOf(nearAngle(guess));
   Pair sin = sine(t), cos = cosine(t);
   Pair off = minus(times(high, cos), times(right, sin));
   Pair along = plus(times(right, cos), times(high, sin));
   Pair angle = plus(over(off, along), guess);
-  // Small angles are ratios, which may be too small to be scaled.
+  // Small angles are ratios, and may be too small to be scaled.
   Value *isFlat =
       both(ir.CreateFCmpOLT(up, mul(across, c(up, 0x1p-35))), ir.CreateNot(isMinus(x.hi)));
   angle = pick(isFlat, over(y, x), angle);

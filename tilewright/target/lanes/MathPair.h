@@ -139,7 +139,7 @@ struct Pairs : Wide {
   Pair logNear(Pair x);
   Pair log(Pair x);
   Pair log1p(Pair x);
-  /// The quadrant, in the low two bits, and sine and cosine of the rest of an angle.
+  /// The quadrant, in the low two bits, and the sine and cosine of the remaining angle.
   struct Turn {
     Value *quadrant;
     Pair sin, cos;

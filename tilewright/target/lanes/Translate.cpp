@@ -77,8 +77,8 @@ public:
       current->builder.emplace(*translation.getLLVMModule(), current->machine);
     LaneBuilder &b = *current->builder;
     b.ir.SetInsertPoint(builder.GetInsertBlock(), builder.GetInsertPoint());
-    // SetInsertPoint() takes the debug location of the instruction at that point, so set the right
-    // one again.
+    // SetInsertPoint() adopts the debug location of the instruction at that point, so restore the
+    // right one.
     b.ir.SetCurrentDebugLocation(builder.getCurrentDebugLocation());
     if (auto map = mlir::dyn_cast<lane::MapOp>(op))
       convertMap(map, b, translation);

@@ -180,8 +180,8 @@ template <typename Op> LogicalResult shiftByZero(Op op, PatternRewriter &rewrite
   return replaceBy(op, op.getLhs(), rewriter);
 }
 
-/// Whether the type has negative numbers. f8E8M0FNU is the only float type without; negation there
-/// returns NaN.
+/// Whether the type has negative numbers. f8E8M0FNU is the only float type without them; there,
+/// negation returns NaN.
 bool hasNegatives(Value value) { return !isa<Float8E8M0FNUType>(typeOf(value).getElementType()); }
 
 /// f(f(x)) = x.

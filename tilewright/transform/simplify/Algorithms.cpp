@@ -1,4 +1,4 @@
-// dot_general with an algorithm: spells the algorithm as element types where these say all.
+// dot_general with an algorithm: expresses the algorithm by element types, where they suffice.
 #include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
@@ -14,8 +14,8 @@ namespace {
 /// and `rhs`, and the sum is rounded to `sum`.
 struct Arithmetic {
   Type lhs, rhs, sum;
-  /// Whether the types do not determine the arithmetic: a target may multiply f32 in a narrower
-  /// type, unless the algorithm requires f32.
+  /// Whether the element types alone leave the arithmetic open: a target may multiply f32 in a
+  /// narrower type, unless the algorithm requires f32.
   bool keepsAlgorithm;
 };
 

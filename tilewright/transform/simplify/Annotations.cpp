@@ -1,4 +1,4 @@
-// Removes shardings, annotations, tuples, redundant tokens, and asynchronous starts with their
+// Removes shardings, annotations, tuples, redundant tokens, and pairs of asynchronous starts and
 // waits.
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"

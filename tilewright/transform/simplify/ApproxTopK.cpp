@@ -19,7 +19,7 @@ struct TopK {
   SmallVector<Value> inputs;
 };
 
-/// The call's configuration. JAX may write it as a separate attribute, for older readers.
+/// The call's configuration. For older readers, JAX may write it as a separate attribute.
 DictionaryAttr configOf(stablehlo::CustomCallOp call) {
   if (auto beside = call->getAttrOfType<DictionaryAttr>("mhlo.backend_config"))
     return beside;

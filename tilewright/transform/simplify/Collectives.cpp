@@ -1,4 +1,4 @@
-// Collectives whose groups have one process each give the process its own operand back.
+// A collective whose groups have one process each returns each process its own operand.
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/interpret/ranks/RankGroups.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// Whether the module says that it runs as a single process.
+/// Whether the module declares that it runs as a single process.
 bool runsAlone(Operation *op) {
   auto module = op->getParentOfType<ModuleOp>();
   if (!module || !module->hasAttr("mhlo.num_partitions"))
@@ -25,7 +25,7 @@ bool isAlone(Operation *op) {
     return true;
   if (!groups || groups.getNumElements() == 0 || groups.getType().getDimSize(1) != 1)
     return false;
-  // With a channel and without global ids, a group of one replica has all of its partitions.
+  // With a channel and without global ids, a group of one replica contains all of its partitions.
   auto channel = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
   return op->hasAttr("use_global_device_ids") || !channel || channel.getHandle() <= 0;
 }

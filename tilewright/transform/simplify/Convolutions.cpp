@@ -49,7 +49,7 @@ struct Phase {
 Phase phaseOf(const Axis &axis, int64_t number) {
   Phase phase;
   const int64_t input = axis.inputDilation;
-  // The first tap that hits a multiple of the dilation. Taps repeat after `distance`.
+  // The first tap that hits a multiple of the dilation. Later ones follow at `distance`.
   phase.distance = input / std::gcd(axis.windowDilation, input);
   const int64_t start = number * axis.stride - axis.low;
   int64_t tap = 0;
@@ -151,7 +151,8 @@ private:
     return part;
   }
 
-  /// The dimension of the phases of axis i, in a part that has one behind the positions.
+  /// The dimension of the phases of axis i, in a part whose positions are each followed by a phase
+  /// dimension.
   int64_t phaseDim(size_t i) const {
     int64_t dim = static_cast<int64_t>(outputDim(i)) + 1;
     for (int64_t other : numbers.getOutputSpatialDimensions())
@@ -159,7 +160,7 @@ private:
     return dim;
   }
 
-  /// Adds a dimension of one phase behind each spatial dimension.
+  /// Adds a dimension of size one, for phases, after each spatial dimension.
   Value spread(Value part) {
     SmallVector<int64_t> shape;
     for (auto [dim, size] : llvm::enumerate(typeOf(part).getShape())) {
@@ -204,7 +205,7 @@ private:
   stablehlo::ConvDimensionNumbersAttr numbers;
 };
 
-/// Writes the zeros between the elements of the input into memory.
+/// Writes the input to memory with the zeros between its elements.
 void padInput(stablehlo::ConvolutionOp op, ArrayRef<Axis> axes) {
   OpBuilder builder(op);
   RankedTensorType type = typeOf(op.getLhs());
@@ -224,7 +225,7 @@ void padInput(stablehlo::ConvolutionOp op, ArrayRef<Axis> axes) {
 
 struct Convolutions : impl::ConvolutionsPassBase<Convolutions> {
   void runOnOperation() override {
-    // The convolutions of a CPU's library skip the zeros themselves.
+    // The CPU library's convolutions skip the zeros themselves.
     if (!exec::targetOf(getOperation()).isGpu())
       return;
     SmallVector<stablehlo::ConvolutionOp> found;

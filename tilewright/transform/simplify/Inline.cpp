@@ -36,7 +36,7 @@ struct Inline : impl::InlinePassBase<Inline> {
     ModuleOp module = getOperation();
     if (keep.empty()) {
       kept.insert("chlo.erf");
-      // A GPU has no library; there, the sort of the decomposition becomes kernels.
+      // GPUs have no library; there, kernels compute the sort in the decomposition.
       if (!exec::targetOf(module).isGpu())
         kept.insert("chlo.top_k");
     }
@@ -77,7 +77,8 @@ struct Inline : impl::InlinePassBase<Inline> {
     }
   }
 
-  /// Whether it takes the largest of one element: its decomposition folds to the operand and zero.
+  /// Whether it takes the largest of a single element: then its decomposition folds to the operand
+  /// and zero.
   static bool isTopOfOne(stablehlo::CompositeOp op) {
     auto type = op.getNumOperands() == 1 ? dyn_cast<RankedTensorType>(op.getOperand(0).getType())
                                          : RankedTensorType();
@@ -132,7 +133,7 @@ struct Inline : impl::InlinePassBase<Inline> {
       }
       open.erase(function);
       for (const Site &site : sites)
-        // The call and the callee's return disappear.
+        // Inlining removes the call and the callee's return.
         count += opCount.lookup(symbols.lookup(site.callee)) - 2;
       if (count > maxOps)
         return function.emitError()

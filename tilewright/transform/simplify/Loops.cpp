@@ -262,7 +262,7 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
            (value.getDefiningOp() && invariant.contains(value.getDefiningOp()));
   };
   for (Operation &inner : body.without_terminator()) {
-    // Operands first: they decide about nearly all ops, and the other questions take longer.
+    // Check the operands first: that decides nearly all ops, and the other checks take longer.
     if (inner.getNumRegions() != 0 || !llvm::all_of(inner.getOperands(), comesFromOutside) ||
         isa<stablehlo::OptimizationBarrierOp>(inner) || !isMemoryEffectFree(&inner) ||
         !isSpeculatable(&inner) || !llvm::all_of(inner.getResults(), isStatic))

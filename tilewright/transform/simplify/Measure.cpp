@@ -73,10 +73,10 @@ bool isLegacy(Operation *op) {
       .Default(false);
 }
 
-/// How often rules may rewrite an op because of its form. A rule rewrites once a select or clamp
-/// with a scalar operand, a bitcast that splits bytes, a matmul whose result has another kind of
-/// element type than its operands, a matmul of predicates, a matmul whose types can express its
-/// algorithm, and an argmax that depends on the order of its elements.
+/// How many times rules may still rewrite an op because of its form. A rule rewrites each of these
+/// once: a select or clamp with a scalar operand, a bitcast that splits bytes, a matmul whose
+/// result has another kind of element type than its operands, a matmul of predicates, a matmul
+/// whose types can express its algorithm, and an argmax that depends on the order of its elements.
 int64_t irregularities(Operation *op) {
   if (op->getNumOperands() == 0 || op->getNumResults() == 0 || !typeOf(op->getOperand(0)) ||
       !typeOf(op->getResult(0)))
@@ -100,7 +100,7 @@ int64_t irregularities(Operation *op) {
   });
 }
 
-/// The number of results that have uses but no elements.
+/// The number of results that have uses but are empty tensors.
 int64_t emptyResults(Operation *op) {
   return llvm::count_if(op->getResults(), [](Value result) {
     auto type = dyn_cast<RankedTensorType>(result.getType());

@@ -25,7 +25,7 @@ LogicalResult simplifyReshape(stablehlo::ReshapeOp op, PatternRewriter &rewriter
     rewriter.replaceOpWithNewOp<stablehlo::ReshapeOp>(op, op.getType(), inner.getOperand());
     return success();
   }
-  // Reshape a constant directly, except a resource, whose bytes belong to the file.
+  // Reshape a constant directly, unless it is a resource, whose bytes belong to the file.
   if (auto elements = dyn_cast_if_present<DenseElementsAttr>(constantOf(op.getOperand()))) {
     rewriter.replaceOpWithNewOp<stablehlo::ConstantOp>(op, elements.reshape(op.getType()));
     return success();
@@ -358,8 +358,8 @@ LogicalResult simplifySort(stablehlo::SortOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-/// Replaces every tensor without elements by a constant. Ops that become unused are not computed,
-/// some of which would fail: LAPACK rejects matrices without rows.
+/// Replaces every empty tensor by a constant. This leaves some ops unused, so that they are not
+/// computed: some would fail, since LAPACK rejects matrices without rows.
 struct KnowEmptyValues : RewritePattern {
   explicit KnowEmptyValues(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {

@@ -20,8 +20,8 @@ namespace tilewright::simplify {
 void buildSimplifyPipeline(mlir::OpPassManager &passes, const SimplifyOptions &options = {},
                            bool checkProgress = false);
 
-/// Adds what distribute runs before it divides a program: inlining, and simplification that keeps
-/// shardings.
+/// Adds the passes that run before distribute divides a program: inlining, and simplification that
+/// keeps shardings.
 void addPreparationPasses(mlir::OpPassManager &passes, const SimplifyOptions &options);
 
 /// Registers the passes and the pipeline (`simplify`) by name.

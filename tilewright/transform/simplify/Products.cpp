@@ -55,7 +55,7 @@ template <typename Op> LogicalResult sumInOneKind(Op op, PatternRewriter &rewrit
   return success();
 }
 
-/// Counts the pairs of a matmul of predicates: a sum of predicates is whether one of them is true.
+/// A matmul of predicates counts pairs: the sum of predicates says whether one of them is true.
 LogicalResult countPredicates(stablehlo::DotGeneralOp op, PatternRewriter &rewriter) {
   if (!multipliesPredicates(op))
     return rewriter.notifyMatchFailure(op, "it is not a matmul of predicates");

@@ -149,7 +149,7 @@ const char *readRaggedDot(stablehlo::CompositeOp op, RaggedDot &dot) {
   return nullptr;
 }
 
-/// Adds the functions that only these expansions need to TensorBuilder.
+/// Extends TensorBuilder by functions that only these expansions need.
 class Emitter : public TensorBuilder {
 public:
   using TensorBuilder::TensorBuilder;
@@ -193,9 +193,9 @@ public:
   }
 };
 
-/// How many rows a tile has. Besides its rows, a tile costs a constant, in units of rows: loading
-/// the weights, or adding the partial sum. There are about length / rows + groups tiles, so the
-/// total is least at the square root of constant * length / groups.
+/// The number of rows in a tile. In addition to its rows, a tile has a constant cost, in units of
+/// rows: loading the weights, or adding the partial sum. There are about length / rows + groups
+/// tiles, so the total cost is least at the square root of constant * length / groups.
 int64_t rowsOfTile(int64_t length, int64_t groups, int64_t constant) {
   constexpr int64_t least = 64, most = 1024; // of the matrix units of GPUs, and of padding
   int64_t rows = least;
@@ -205,7 +205,7 @@ int64_t rowsOfTile(int64_t length, int64_t groups, int64_t constant) {
 }
 
 /// The tiles of `matrices` ragged matrices, each with `length` rows in `groups` groups. Positions
-/// are integers of type `index`, and have one row for each matrix.
+/// are integers of type `index`, one row of them for each matrix.
 struct Tiles {
   Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t length, int64_t constant);
 
@@ -220,13 +220,13 @@ struct Tiles {
     return emit.sumOver(emit.keep(inside, emit.broadcast(value, shape, {0, 2})), 2);
   }
   Value pickForTiles(Value value) const { return pick(tileBegin, tileEnd, value, count); }
-  /// Adds `step` times the number of the matrix to positions of dimensions [matrix, ...].
+  /// Adds `step` times the number of the matrix to positions with dimensions [matrix, ...].
   Value ofMatrix(Value positions, int64_t step) const {
     Dims shape(typeOf(positions).getShape());
     Value base = emit.multiply(emit.iota(shape, index, 0), emit.number(shape, index, step));
     return matrices == 1 ? positions : emit.add(positions, base);
   }
-  /// The row of its matrix at each place of each tile: [matrix, tile, place].
+  /// For each position in a tile, the row in its matrix: [matrix, tile, position].
   Value rowsOfTiles() const {
     const Dims shape{matrices, count, rows};
     Value first =
@@ -247,10 +247,10 @@ Tiles::Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t leng
              int64_t constant)
     : emit(emit), matrices(matrices), length(length), groups(typeOf(dot.sizes).getShape().back()) {
   rows = rowsOfTile(length, groups, constant);
-  // Every group that has rows may have one tile that is not full.
+  // Every group that has rows may have one partly filled tile.
   count = (length + std::min(groups, length) * (rows - 1)) / rows;
-  // The largest number is a sum of all sizes, each of which is at most the length, or a place in
-  // the tiles of all matrices, to which less than another such number is added.
+  // The largest number is a sum of all sizes, each at most the length, or a position in the tiles
+  // of all matrices, plus less than another such number.
   const bool isSmall = length <= INT32_MAX / groups && count <= INT32_MAX / 2 / rows / matrices;
   index = emit.builder.getIntegerType(isSmall ? 32 : 64);
 
@@ -266,7 +266,7 @@ Tiles::Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t leng
   sizes =
       typeOf(sizes).getRank() == 1 ? emit.broadcast(sizes, shape, {1}) : emit.reshape(sizes, shape);
 
-  // The sum of the values of the groups before each group, and with its own.
+  // The sums of the values of the groups before each group, without and with its own.
   auto sums = [&](Value values) {
     const Dims square{matrices, groups, groups};
     Value other = emit.iota(square, index, 2), own = emit.iota(square, index, 1);
@@ -304,7 +304,7 @@ Value expandRows(Emitter &emit, const RaggedDot &dot) {
   auto type = RankedTensorType::get({matrices * count, rows, columns}, dot.result.getElementType());
   Value product = emit.dot(lhs, rhs, type, {0}, {0}, {2}, {1}, dot.precision);
 
-  // Row r of a group is at r - shift among the places of its matrix.
+  // Row r of a group is at position r - shift in the tiles of its matrix.
   const Dims all{matrices, length}, flat{matrices * length};
   Value place = emit.subtract(emit.iota(all, tiles.index, 1),
                               tiles.pick(tiles.begin, tiles.end, tiles.shift, length));
@@ -318,7 +318,7 @@ Value expandRows(Emitter &emit, const RaggedDot &dot) {
   return emit.reshape(emit.keep(isInGroup, result), Dims(dot.result.getShape()));
 }
 
-/// The type in which partial sums are added.
+/// The type in which partial sums are accumulated.
 Type sumType(Type element) {
   if (element.getIntOrFloatBitWidth() >= 32)
     return element;
@@ -333,7 +333,7 @@ Value expandContraction(Emitter &emit, const RaggedDot &dot) {
   const int64_t matrices = sizeOf(dot.lhs, dot.lhsBatching),
                 length = sizeOf(dot.lhs, dot.lhsContracting);
   const int64_t lhsSize = sizeOf(dot.lhs, dot.lhsFree), rhsSize = sizeOf(dot.rhs, dot.rhsFree);
-  // A partial sum is written and read once more; that takes as long as 256 products for each.
+  // A partial sum is written and read once more, which takes as long as 256 products per element.
   Tiles tiles(emit, dot, matrices, length, /*constant=*/256);
   const int64_t count = tiles.count, rows = tiles.rows, groups = tiles.groups;
 
@@ -344,7 +344,7 @@ Value expandContraction(Emitter &emit, const RaggedDot &dot) {
   auto side = [&](Value value, Dims table, const Dims &contracting, const Dims &free) {
     table.push_back(contracting[0]);
     Value rowsOf = emit.gatherRows(emit.arrange(value, {table, free}), from);
-    // Both sides: zero times an infinity of another group would be NaN.
+    // Mask both operands: zero times an infinity of another group would be NaN.
     return emit.keep(emit.broadcast(isInGroup, Dims(typeOf(rowsOf).getShape()), {0, 1}), rowsOf);
   };
   Value lhs = side(dot.lhs, dot.lhsBatching, dot.lhsContracting, dot.lhsFree);

@@ -64,7 +64,7 @@ bool keepsElementTypes(stablehlo::ReduceOp op) {
   return true;
 }
 
-/// Creates a reduction of other inputs and dimensions with the same body and initial values.
+/// Creates a reduction with other inputs and dimensions, but the same body and initial values.
 stablehlo::ReduceOp makeLike(stablehlo::ReduceOp op, ValueRange inputs, ArrayRef<int64_t> dims,
                              PatternRewriter &rewriter) {
   auto made = stablehlo::ReduceOp::create(rewriter, op.getLoc(), op.getResultTypes(), inputs,

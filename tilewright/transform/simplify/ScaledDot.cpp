@@ -14,7 +14,7 @@ namespace {
 
 constexpr StringRef target = "__op$block_scaled_dot";
 
-/// One side of the product. The last dimension is summed.
+/// One operand of the product. The last dimension is summed.
 struct Side {
   StringRef name;
   TypedValue<RankedTensorType> values, scales; // scales may be null
@@ -52,8 +52,8 @@ bool readDims(const llvm::json::Object &from, StringRef key, SmallVector<int64_t
   return true;
 }
 
-/// Reads the configuration; nullopt if it is malformed. A call without one has a batch if its
-/// operands have three dimensions.
+/// Reads the configuration; nullopt if it is malformed. A call without a configuration has a batch
+/// dimension if its operands have three dimensions.
 std::optional<Configuration> configurationOf(stablehlo::CustomCallOp call, int64_t rank) {
   Configuration configuration;
   auto text = dyn_cast_or_null<StringAttr>(call.getBackendConfig().value_or(Attribute()));
@@ -91,7 +91,7 @@ bool isReal(RankedTensorType type) {
   return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
 }
 
-/// Checks the dimensions of one side and derives the size of its blocks.
+/// Checks the dimensions of one operand and derives the size of its blocks.
 LogicalResult checkSide(stablehlo::CustomCallOp call, Side &side, std::optional<int64_t> block) {
   RankedTensorType type = side.values.getType();
   const int64_t rank = type.getRank();
@@ -202,7 +202,7 @@ unsigned precisionOf(TypedValue<RankedTensorType> value) {
   return cast<FloatType>(value.getType().getElementType()).getFPMantissaWidth();
 }
 
-/// Whether each scaled element is a bf16, as far as its precision is concerned.
+/// Whether bf16 has enough precision for each scaled element.
 bool isExactInBf16(const Side &side) {
   return precisionOf(side.values) + (side.scales ? precisionOf(side.scales) : 0) <= 8;
 }
@@ -214,7 +214,7 @@ public:
   Value expand(const ScaledDot &dot) {
     const bool isNarrow = isExactInBf16(dot.lhs) && isExactInBf16(dot.rhs);
     Type factors = isNarrow ? Type(builder.getBF16Type()) : Type(builder.getF32Type());
-    // A product is rounded once: with a global scale after it is applied.
+    // Products are rounded once: after the global scale, if there is one.
     Type final = dot.result.getElementType(), sums = builder.getF32Type();
     if (!dot.globalScale && final.isBF16())
       sums = final;
@@ -236,13 +236,13 @@ public:
   }
 
 private:
-  /// The elements of a side times their scales.
+  /// The elements of an operand, multiplied by their scales.
   Value scaled(const Side &side, Type type) {
     Value values = convert(side.values, type);
     if (!side.scales)
       return values;
     SmallVector<int64_t> shape(side.values.getType().getShape());
-    // Padding of the scales is removed first, so that it is never converted or multiplied.
+    // Removes padding of the scales first, so that it is never converted or multiplied.
     SmallVector<int64_t> needed = shape;
     needed.back() = blocksOf(side);
     const SmallVector<int64_t> zeros(shape.size(), 0), ones(shape.size(), 1);

@@ -33,8 +33,8 @@ const char *complaintAbout(Operation *op) {
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && !tensor.hasStaticShape())
       return "returns a tensor whose shape depends on values, which cannot be compiled yet";
-  // With a static result, such an op remains if its operand is not a constant, or does not give the
-  // shape that the result declares.
+  // A static-shape op of this kind remains if its shape operand is not a constant, or contradicts
+  // the shape that the result declares.
   if (isa<stablehlo::DynamicBroadcastInDimOp, stablehlo::DynamicReshapeOp, stablehlo::DynamicIotaOp,
           stablehlo::DynamicPadOp, stablehlo::RealDynamicSliceOp, stablehlo::DynamicGatherOp,
           stablehlo::DynamicConvOp>(op))

@@ -66,8 +66,8 @@ static Result<std::vector<Entry>> readEntries(Bytes bytes) {
   return entries;
 }
 
-/// The bundle in a compressed one. The header has the magic, a version, a method, and sizes that
-/// grew with the versions.
+/// The uncompressed bundle inside a compressed one. The header has the magic number, a version, a
+/// method and sizes; later versions have wider sizes.
 static Result<std::string> unpack(Bytes bytes) {
   auto number = [&](size_t at, size_t size) {
     uint64_t value = 0;
@@ -76,7 +76,7 @@ static Result<std::string> unpack(Bytes bytes) {
     return value;
   };
   const uint64_t version = number(4, 2), method = number(6, 2);
-  // Where the unpacked size is, how long it is, and where the data begins.
+  // Offset and width of the field with the unpacked size, and where the data begin.
   struct Layout {
     size_t sizeAt, sizeBytes, header;
   };
@@ -95,7 +95,8 @@ static Result<std::string> unpack(Bytes bytes) {
                                             "--no-offload-compress"));
   const Bytes packed = bytes.subspan(layout.header);
   const uint64_t size = number(layout.sizeAt, layout.sizeBytes);
-  // Code does not compress that well: a larger size is a damaged one, and must not be allocated.
+  // Code does not compress that well: a larger size means a damaged header, and must not be
+  // allocated.
   constexpr uint64_t maxRatio = 2048;
   if (size / maxRatio > packed.size())
     return Status(Error::vgpuBinary, concat("damaged bundle: ", packed.size(),

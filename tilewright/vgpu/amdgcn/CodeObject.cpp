@@ -118,7 +118,7 @@ static Status readSegments(Bytes bytes, const Elf64_Ehdr &header, CodeObject &ob
 }
 
 static Status readSymbols(const std::vector<Elf64_Shdr> &headers, CodeObject &object) {
-  // .symtab has all symbols, if the file was not stripped; .dynsym has the kernels.
+  // .symtab has all symbols, unless the file was stripped; .dynsym always has the kernels.
   uint32_t wanted = SHT_DYNSYM;
   for (const Elf64_Shdr &section : headers)
     if (section.sh_type == SHT_SYMTAB)

@@ -84,13 +84,13 @@ struct CodeObject {
 };
 
 /// Reads a code object for gfx942 or gfx950.
-///  - vgpuBinary: the bytes are not a code object, or damaged.
+///  - vgpuBinary: the bytes are not a code object, or are damaged.
 ///  - vgpuChip: it is for another chip.
 Result<CodeObject> readCodeObject(std::span<const std::byte> bytes);
 
 /// The bytes of a code object or a bundle in memory, whose own header gives the size, for callers
 /// that get only a pointer.
-///  - vgpuBinary: neither of them, or a header that does not have the size.
+///  - vgpuBinary: the bytes are neither, or the header does not contain the size.
 Result<std::span<const std::byte>> imageAt(const void *image);
 
 /// A code object in a file.

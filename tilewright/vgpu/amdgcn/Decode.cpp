@@ -6,7 +6,7 @@ namespace tilewright::vgpu::amdgcn {
 
 static constexpr unsigned firstTtmp = 108, lastTtmp = 123;
 
-/// Whether `code` names a scalar register or special value of so many dwords.
+/// Whether `code` names a scalar register, or a special value, that is `dwords` dwords wide.
 static bool isScalar(unsigned code, unsigned dwords) {
   if (code < 102 || (code >= firstTtmp && code <= lastTtmp)) {
     const unsigned alignment = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
@@ -147,7 +147,7 @@ static void decodeSmem(DecodeState &state) {
     state.reserve(63, 57);
     return;
   }
-  // Without an immediate and without `soffset_en`, the register is in the field of the offset.
+  // With neither an immediate nor `soffset_en`, the offset field holds the register.
   state.scalar(offsetRegister, hasRegister ? state.bits(63, 57) : state.bits(38, 32));
   instruction.memory.offen = hasImmediate;
   if (!hasImmediate) {

@@ -11,7 +11,7 @@ void decodeDs(DecodeState &state) {
   MemoryBits &memory = instruction.memory;
   const bool usesAgprs = state.bit(25);
   memory.gds = state.bit(16);
-  // These chips have no GDS; only the semaphores of the global wave sync set its bit.
+  // These chips have no GDS; only the semaphores of the global wave sync (ds_gws_*) set its bit.
   state.failIf(row.has(flags::gds) != memory.gds);
   if (row.has(flags::twoOffsets)) {
     memory.offset = static_cast<int32_t>(state.bits(7, 0));
@@ -76,7 +76,7 @@ void decodeFlat(DecodeState &state) {
   memory.sc0 = state.bit(16);
   memory.nt = state.bit(17);
   memory.sc1 = state.bit(25);
-  // Only the flat segment has an offset without a sign.
+  // Only the flat segment has unsigned offsets.
   memory.offset = segment == 0 ? static_cast<int32_t>(state.bits(12, 0))
                                : static_cast<int32_t>(state.bits(12, 0) << 19) >> 19;
   state.failIf(segment != 1 && state.bit(13));

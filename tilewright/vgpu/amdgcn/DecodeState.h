@@ -10,8 +10,8 @@ namespace tilewright::vgpu::amdgcn {
 inline constexpr unsigned vccCode = 106, execCode = 126, literalCode = 255, sdwaCode = 249,
                           dppCode = 250, noRegister = 127, m0Code = 124;
 
-/// An instruction while it is decoded. A function that finds a mistake calls fail() and goes on
-/// with harmless values; the caller looks once, at the end.
+/// An instruction that is being decoded. A function that finds a mistake calls fail() and goes on
+/// with harmless values; the caller checks once, at the end.
 class DecodeState {
 public:
   DecodeState(std::span<const uint32_t> words, Chip chip) : words(words), chip(chip) {}
@@ -43,7 +43,7 @@ public:
   Operand &scalar(const OperandSpec &spec, unsigned code);
   Operand &vector(const OperandSpec &spec, unsigned number, bool isAgpr = false);
   Operand &immediate(const OperandSpec &spec, uint32_t value);
-  /// VCC, which the forms of 32 bits do not encode.
+  /// VCC, which is implicit in 32-bit encodings.
   Operand &vcc(const OperandSpec &spec) { return scalar(spec, vccCode); }
 
   std::span<const uint32_t> words;

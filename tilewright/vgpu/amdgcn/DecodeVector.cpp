@@ -24,8 +24,8 @@ static void setSigns(DecodeState &state, Operand &operand, bool neg, bool abs) {
   state.failIf((neg || abs) && kind != Kind::number && kind != Kind::bfloat);
 }
 
-/// The operands that the forms of 32 bits have in common: all but the first source and, with SDWA,
-/// the second one.
+/// The operands that 32-bit encodings have in common: all but the first source and, with SDWA, the
+/// second one.
 static void addFixedOperand(DecodeState &state, const OperandSpec &spec) {
   const bool isVopc = state.instruction.row->encoding == Encoding::vopc;
   switch (spec.field) {
@@ -62,7 +62,8 @@ static void decodeE32(DecodeState &state) {
     state.failIf(state.bits(8, 0) != 0 || state.bits(24, 17) != 0);
 }
 
-/// A source of SDWA: a VGPR, or an SGPR if `isScalar`; `at` is the first of its modifier bits.
+/// A source of SDWA: a VGPR, or an SGPR if `isScalar`. `at` is the position of its first modifier
+/// bit.
 static void addSdwaSource(DecodeState &state, const OperandSpec &spec, unsigned code, unsigned at,
                           uint8_t &select) {
   const bool isScalar = state.bit(at + 7);

@@ -53,7 +53,8 @@ public:
   }
 
 private:
-  /// The number of dwords from `i` that are 0, before the address `end`; 0 if it is only one.
+  /// The number of consecutive zero dwords from `i` on, before the address `end`; 0 if there is
+  /// only one.
   size_t countZeros(size_t i, uint64_t end) const {
     size_t count = 0;
     while (i + count < words.size() && words[i + count] == 0 &&

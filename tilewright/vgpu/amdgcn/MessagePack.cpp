@@ -35,7 +35,8 @@ public:
   explicit Reader(std::span<const std::byte> bytes) : BytePosition(bytes, "the metadata note") {}
 
   Status read(PackedValue &value, unsigned depth) {
-    // AMD's metadata has maps in arrays in maps; a stranger's bytes must not exhaust the stack.
+    // AMD's metadata nest maps in arrays in maps. The limit keeps malicious input from exhausting
+    // the stack.
     constexpr unsigned maxDepth = 16;
     if (depth > maxDepth)
       return damaged(concat("is nested deeper than ", maxDepth, " levels"));

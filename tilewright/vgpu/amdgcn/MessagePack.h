@@ -23,7 +23,7 @@ struct PackedValue {
 
   /// The value of a key of a map; null if there is none, or if this is not a map.
   const PackedValue *find(std::string_view key) const;
-  /// The integer, string or elements of a key; zero or empty if it has none.
+  /// The integer, string or elements for a key; zero or empty if the key is absent.
   int64_t integerOf(std::string_view key) const;
   std::string_view stringOf(std::string_view key) const;
   std::span<const PackedValue> elementsOf(std::string_view key) const;

@@ -54,7 +54,7 @@ static std::string constantText(const Operand &operand, bool isDouble) {
     return concat(code - 128);
   if (code <= 208)
     return concat("-", code - 192);
-  // Constants of 16 bits are written as bits where the operand is an integer.
+  // 16-bit constants are written as bits where the operand is an integer.
   constexpr uint16_t halves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
                                  0xc000, 0x4400, 0xc400, 0x3118};
   constexpr std::string_view numbers[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
@@ -278,7 +278,7 @@ static std::string vectorModifiers(const Instruction &instruction) {
     text += concat(" bitop3:", instruction.truthTable <= 10 ? concat(instruction.truthTable)
                                                             : hexOf(instruction.truthTable));
   if (instruction.opSel != 0) {
-    // The bit of the destination is the fourth one, whatever the number of sources.
+    // The destination's bit is always the fourth, however many sources there are.
     const unsigned bits = sources == 2 && !row.has(flags::opSel4)
                               ? (instruction.opSel & 3) | (instruction.opSel >> 3) << 2
                               : instruction.opSel;

@@ -36,7 +36,8 @@ enum class Encoding : uint8_t {
 };
 inline constexpr size_t encodingCount = 15;
 
-/// The form of a vector instruction. Rows of VOP1, VOP2 and VOPC have up to four, all others one.
+/// The encoding of a vector instruction. Rows of VOP1, VOP2 and VOPC have up to four encodings, all
+/// others one.
 enum class Form : uint8_t { e32, e64, sdwa, dpp };
 
 /// The bits of the instruction that an operand is read from. The letter is the one in the column
@@ -91,7 +92,7 @@ struct OperandSpec {
   }
 };
 
-/// The column `flags`: the modifiers and forms that an instruction has.
+/// The column `flags`: the modifiers and encodings that an instruction has.
 namespace flags {
 enum : uint32_t {
   none = 0,

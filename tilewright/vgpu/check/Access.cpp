@@ -162,9 +162,9 @@ void Detector::accessRun(const Actor &actor, const MemoryEvent &event, const Run
     accessGlobal(actor, record, run);
   else
     return; // local memory is each thread's own
-  // PTX only promises that one of the values remains when lanes of one instruction store to the
-  // same address. Triton's reductions rely on that: their lanes store results that differ in the
-  // last bits. So only strict mode compares the values.
+  // If lanes of one instruction store to the same address, PTX only promises that one of the values
+  // remains. Triton's reductions rely on that: their lanes store results that differ in the last
+  // bits. So only strict mode compares the values.
   if (run.isMany && record.hasValues && options.races && options.strict)
     compareLanes(actor, record);
 }

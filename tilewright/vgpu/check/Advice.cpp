@@ -102,7 +102,7 @@ static std::string afterOperation(GroupKind by, Producer producer) {
   }
 }
 
-/// For operations of waves: what must be between the earlier and the later one.
+/// For AMD's memory operations: what is missing between the earlier and the later one.
 static std::string adviceForWaves(const Conflict &conflict) {
   using Width = Conflict::Width;
   const std::string_view wait =

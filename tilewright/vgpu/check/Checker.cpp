@@ -110,8 +110,8 @@ GroupState &Checker::groupOf(const machine::Warp &warp) {
   return *current.state;
 }
 
-/// Calls `check` with the event, at the addresses by which accesses are compared: memory may be
-/// mapped at several, and a store to a multicast address is one to each member.
+/// Calls `check` with the event at the addresses by which accesses are compared. Memory may be
+/// mapped at several addresses, and a store to a multicast address is a store to each member.
 template <typename Check>
 static void withHomes(machine::ValidMemory *valid, const machine::MemoryEvent &event, Check check) {
   if (!valid || !valid->hasHomes()) [[likely]]

@@ -31,8 +31,8 @@ struct Options {
   /// asynchronous copy then needs a fence after the initialisation of its mbarrier; a
   /// happens-before order is not enough.
   bool strict = false;
-  /// Checks accesses in chunks of 16 bytes by page (SharedShadow.h), which is faster and finds the
-  /// same. Tests turn it off to compare.
+  /// Checks 16-byte chunks by page (SharedShadow.h), which is faster and finds the same errors.
+  /// Tests turn it off to compare.
   bool byPages = true;
   size_t limit = 100; // maximum number of findings to describe
   ReportFormat format = ReportFormat::text;
@@ -64,8 +64,8 @@ struct Options {
 ///   if (!checker.report().isEmpty())
 ///     std::fputs(checker.report().text().c_str(), stderr);
 ///
-/// Launches without a HostOrder happen one after the other. Launches with one are compared if
-/// neither happens before the other. Thread-safe; must outlive the launches.
+/// Launches without a HostOrder happen one after the other. Launches with a HostOrder are compared
+/// if neither happens before the other. Thread-safe; must outlive the launches.
 class Checker final : public machine::Observer {
 public:
   explicit Checker(const Options &options);

@@ -138,8 +138,8 @@ struct NewAccess {
   const LaunchState &launch;
   const bool isOfWave;  // its operations are performed in their order
   bool isThere = false; // the list already has an entry for the access
-  // How many readers in other groups the list has for the same bytes, and the index of the last of
-  // them.
+  // The number of readers in other groups that the list has for the same bytes, and the index of
+  // the last one.
   uint32_t foreignReaders = 0, lastForeign = 0;
 
   static constexpr uint32_t maxForeignReaders = 2;

@@ -26,7 +26,8 @@ public:
       : options(options), report(report), global(global), launch(launch), group(group) {}
 
   void access(const machine::MemoryEvent &event);
-  /// Passes on what flags released until a strong access read them; see Observer::valueRead().
+  /// Called when a strong access has read flags: passes on what they released until then; see
+  /// Observer::valueRead().
   void valueRead(const machine::MemoryEvent &event);
   void synchronise(const machine::SyncEvent &event);
   void accessInFlight(const machine::Warp &warp, const machine::Op *op, uint32_t mask,
@@ -61,8 +62,8 @@ private:
 
   // Ranges.cpp
 
-  /// Checks the lanes of an event that access shared memory in chunks of 16 bytes and whose order
-  /// with all earlier accesses is plain. Returns the other lanes.
+  /// Checks those lanes that access shared memory in 16-byte chunks, if their order with all
+  /// earlier accesses is simple. Returns the other lanes.
   uint32_t accessRanges(const Actor &actor, const machine::MemoryEvent &event, uint32_t mask);
   struct Piece;
   bool collectPieces(const machine::MemoryEvent &event, uint32_t mask, bool isLaneless,
@@ -134,7 +135,7 @@ private:
     int device;
   };
   bool scopeReaches(machine::Scope scope, const BlockState &block, const OtherBlock &other) const;
-  /// The launch of an earlier access: this one, or one of another stream that was not forgotten.
+  /// The launch of an earlier access: this one, or a remembered launch of another stream.
   std::shared_ptr<LaunchState> otherLaunchOf(const AccessRecord &record) const {
     return launch.owns(record.block) ? nullptr : launch.all->ofBlock(record.block);
   }
@@ -201,7 +202,7 @@ private:
 
   // Flags.cpp
   void flags(const machine::MemoryEvent &event, WarpState &warp);
-  /// As readFlag, for flags that launches before the current generation wrote.
+  /// Like readFlag, for flags that launches before the current generation wrote.
   void readOlderFlags(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,
                       uint64_t address);
   void accessFlag(const machine::MemoryEvent &event, WarpState &warp, uint32_t lanes,

@@ -182,7 +182,7 @@ void Detector::reportConflict(const Actor &actor, const AccessRecord &now,
   const FindingKind kind =
       ordering == Ordering::unfenced ? FindingKind::missingFence : FindingKind::race;
   const Conflict::Width width = widthOf(now, earlier);
-  // The two accesses ran in an arbitrary order, so sort the pair: both orders are the same finding.
+  // The order of the two accesses is arbitrary, so sort the pair: both orders are the same finding.
   const std::shared_ptr<LaunchState> other = otherLaunchOf(earlier);
   const uint64_t one = launch.sourceKey(now.instruction),
                  two = (other ? *other : launch).sourceKey(earlier.instruction);
@@ -326,7 +326,8 @@ void Detector::finish() {
   if (!options.barriers || launch.grid->failed)
     return;
   for (const auto &[id, operation] : group.operations) {
-    // Of tcgen05, freeing the tensor memory requires that its operations are complete.
+    // Of the tcgen05 instructions, freeing tensor memory requires that the operations on it are
+    // complete.
     if (operation->group == GroupKind::copy || operation->group >= GroupKind::matrix)
       continue;
     for (const uint32_t index : operation->sharedOf) {
@@ -367,8 +368,8 @@ void Detector::finish() {
                      "execute barrier.cluster.arrive and barrier.cluster.wait after the last "
                      "access to memory of other blocks");
     }
-  // A producer of the CuTe DSL announces one more copy before it ends, and never starts it. Nothing
-  // can have waited for that phase.
+  // Before it ends, a producer of the CuTe DSL announces one more copy that it never starts. No
+  // thread can have waited for that phase.
   for (const BlockState &block : group.blocks)
     for (const auto &[offset, state] : block.mbarriers)
       if (state.isLive && state.expectedBytes != 0 && (state.isFed || options.strict))

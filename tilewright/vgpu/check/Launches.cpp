@@ -24,7 +24,7 @@ std::shared_ptr<LaunchState> Launches::begin(const machine::Grid &grid,
   launch->all = this;
   launch->allocations = memory.table();
   launch->blockCount = static_cast<uint32_t>(machine::volume(grid.grid));
-  // Numbers are used again after four billion blocks: by then all older launches are forgotten.
+  // Numbers are reused after four billion blocks: by then all older launches are forgotten.
   if (nextBlock + launch->blockCount < nextBlock)
     nextBlock = 0;
   launch->firstBlock = nextBlock;
@@ -118,7 +118,8 @@ void LaunchState::learn(const Knowledge &knowledge) {
   knownFenced.joinForeign(knowledge.fencedGlobal.foreignEpochs());
 }
 
-/// Joins the knowledge of ended launches that this one is after, of launches that it is not after.
+/// Joins what ended launches that happen before this one know about launches that this one does not
+/// itself follow.
 void Launches::inherit(LaunchState &launch) {
   auto isUseless = [&](uint32_t block) {
     const auto next = byBlock.upper_bound(block);

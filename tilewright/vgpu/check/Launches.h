@@ -13,14 +13,14 @@ namespace tilewright::vgpu::check {
 class Launches;
 
 /// Flags in global memory. Launches that may run at the same time share them. A launch that begins
-/// when none runs, after all that have ended, begins a new generation of flags: launches after it
-/// do not need the older ones, which do not change any more.
+/// after all others have ended begins a new generation of flags: later launches do not need the
+/// older flags, which can no longer change.
 struct GlobalFlags {
   std::mutex mutex;
   std::unordered_map<uint64_t, Flag> byAddress; // guarded by mutex
   std::atomic<size_t> count = 0;                // to check for flags without the lock
-  // The launch that began this generation, and the generation before it, which only Launches uses,
-  // under its mutex. Both are null in the first one.
+  // The launch that began this generation, and the previous generation, which only Launches uses,
+  // under its mutex. Both are null in the first generation.
   uint64_t firstLaunch = 0;
   std::shared_ptr<const machine::HostOrder> firstOrder;
   std::shared_ptr<GlobalFlags> older;
@@ -52,7 +52,7 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   bool owns(uint32_t block) const { return block - firstBlock < blockCount; }
   /// Whether all of `other` happens before this launch.
   bool isAfter(const LaunchState &other) const;
-  /// Adds what a thread knows of other launches when it ends.
+  /// Adds what a thread knows of other launches at its end.
   void learn(const Knowledge &knowledge);
   /// Whether other groups may access the same global memory without being ordered with this one.
   bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }
@@ -81,8 +81,8 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   };
   mutable std::mutex mutex;
   std::unordered_map<uint32_t, std::vector<Finished>> finished; // guarded by mutex
-  /// Knowledge about other launches that threads got through flags: `known` of this launch's
-  /// threads when they end (guarded by mutex), `inherited` from earlier launches when they begin.
+  /// Clocks of other launches that threads received through flags: `known` to this launch's threads
+  /// when they end (guarded by mutex), `inherited` from earlier launches when they begin.
   Clock known, knownFenced;
   Clock inherited, inheritedFenced;
 };
@@ -90,18 +90,20 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
 /// Thread-safe.
 class Launches {
 public:
-  /// The state of a launch that runs; made by the first call for it.
+  /// The state of a running launch; created by the first call for it.
   std::shared_ptr<LaunchState> begin(const machine::Grid &grid, const GlobalMemory &memory);
   /// Keeps the launch for comparisons with launches that are not ordered after it.
   void end(const machine::Grid &grid);
 
-  /// The launch that a block belongs to; null if it was forgotten, and so are its conflicts.
+  /// The launch that a block belongs to; null if it was forgotten, so that its conflicts can no
+  /// longer be found.
   std::shared_ptr<LaunchState> ofBlock(uint32_t block) const;
   std::shared_ptr<LaunchState> withId(uint64_t id) const;
 
 private:
-  /// How many ended launches are kept. Fewer if a launch is after all of them: most launches that
-  /// begin later are, too, but a stream that waits for nothing may still conflict with them.
+  /// How many ended launches are kept. Fewer are kept if a launch follows all of them: most
+  /// launches that begin later follow them, too, but a stream that waits for nothing may still
+  /// conflict with them.
   static constexpr size_t remembered = 1024, rememberedBeforeAll = 64;
 
   // The caller holds the lock.

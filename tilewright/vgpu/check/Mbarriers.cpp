@@ -177,7 +177,8 @@ void Detector::arriveAtMbarrier(const MbarrierUse &use) {
 /// thread's own accesses.
 void Detector::arriveAfterCopies(const MbarrierUse &use) {
   const SyncEvent &event = use.event;
-  // A product comes after what its thread knew when it issued it, such as the copy of its operands.
+  // A product comes after everything that its thread knew when it issued the product, such as the
+  // copy of its operands.
   if (const AsyncState *commit = operationOf(event.async);
       commit && commit->group == machine::GroupKind::tensorCommit)
     for (const auto &[mask, knowledge] : *commit->issued) {

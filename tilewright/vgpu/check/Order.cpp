@@ -53,8 +53,8 @@ bool Detector::knowsTensor(const Actor &actor, const Clock &clock,
   return false;
 }
 
-/// Whether `clock` covers anything of a launch that is after `other`, and with it all of `other`: a
-/// flag that a peer's second kernel sets tells that its first kernel has ended.
+/// Whether `clock` covers anything of a launch that follows `other`, and with it all of `other`: a
+/// flag that a peer's second kernel sets also tells that its first kernel has ended.
 static bool knowsLaterLaunch(const LaunchState &launch, const Clock &clock,
                              const LaunchState &other) {
   const std::shared_ptr<const ForeignEpochs> &foreign = clock.foreignEpochs();
@@ -92,7 +92,7 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
                      uint32_t byte, uint32_t nowLanes) const {
   const uint32_t lane = earlier.laneOf(byte);
   if (!launch.owns(earlier.block)) {
-    // An access of another launch: streams and events order it, or flags.
+    // An access of another launch: it is ordered by streams and events, or by flags.
     const std::shared_ptr<LaunchState> other = launch.all->ofBlock(earlier.block);
     if (!other || launch.isAfter(*other))
       return true;
@@ -118,8 +118,8 @@ bool Detector::knows(const Actor &actor, const Clock &clock, const AccessRecord 
   if (actor.operation && actor.operation->warp == operation.warp &&
       operation.id < actor.operation->id && areInOrder(operation.group, actor.operation->group))
     return true;
-  // A copy to LDS takes the way through memory. Triton's ping-pong kernels let one follow reads
-  // that were issued before a barrier and are waited for after it.
+  // A copy to LDS goes through memory. In Triton's ping-pong kernels it follows reads that were
+  // issued before a barrier but are waited for only after it.
   if (!options.strict && earlier.isRead() && operation.group == GroupKind::localMemory &&
       actor.operation && actor.operation->group == GroupKind::vectorMemory &&
       (actor.operation->warp == operation.warp ||

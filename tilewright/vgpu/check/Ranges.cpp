@@ -163,8 +163,8 @@ bool Detector::checkPiece(const Actor &actor, SharedPage &page, RangeAccess &acc
   return true;
 }
 
-/// Whether all lanes of `earlier` made their accesses before all lanes of `now` make theirs. False
-/// if this is not so, or in doubt.
+/// Whether all lanes of `earlier` made their accesses before all lanes of `now` make theirs. Also
+/// false if in doubt.
 bool Detector::isBeforeRange(const Actor &actor, RangeAccess &entry, const RangeAccess &access) {
   const AccessRecord &earlier = entry.record, &now = access.record;
   if (earlier.op != 0 && earlier.op == now.op && earlier.block == now.block)
@@ -173,7 +173,7 @@ bool Detector::isBeforeRange(const Actor &actor, RangeAccess &entry, const Range
     return orderOfOperations(actor, earlier, 0, now) == Ordering::ordered;
   const bool isOwnBlock = earlier.block == actor.block.linear;
   // Caches which warps have synchronised with the earlier access. An asynchronous operation has
-  // only the order of the time when it was issued, so it does not use the cache.
+  // only the order known at its issue, so it does not use the cache.
   const uint32_t bit =
       !actor.operation && actor.warp.cohorts.size() == 1 ? 1u << actor.warp.index : 0;
   if (isOwnBlock && (entry.knownBy & bit) != 0)
@@ -186,7 +186,8 @@ bool Detector::isBeforeRange(const Actor &actor, RangeAccess &entry, const Range
     isBefore = isOwnBlock && clock.knowsAllOf(actor.block.warps[earlier.warp].groupIndex,
                                               entry.laneMask, earlier.epoch);
   } else if (earlier.isLaneless) {
-    // Lanes that waited for the operation themselves know more than the rest of their warp.
+    // Lanes that waited for the operation themselves may have a later clock than the rest of their
+    // warp.
     if (!knows(actor, clock, earlier, 0, 0))
       return !crosses && knows(actor, clock, earlier, 0, access.laneMask);
     isBefore = true;

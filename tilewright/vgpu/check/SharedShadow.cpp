@@ -104,7 +104,7 @@ void SharedPage::joinAfter(const AccessRecord &write, uint32_t sector, bool isMa
     for (uint32_t half = 0; half < 2; ++half) {
       const uint32_t byte = 16 * half, part = mask >> byte & 0xffff, chunk = 2 * sector + half;
       const uint64_t bit = uint64_t(1) << chunk;
-      // A chunk that several lanes wrote, or wrote twice, has no single lane.
+      // A chunk that several lanes wrote, or that was written twice, has no single writer lane.
       if (part == 0)
         continue;
       if (part != 0xffff || (access.chunks & bit) != 0)

@@ -59,7 +59,7 @@ struct SharedPage {
 
 class SharedShadow {
 public:
-  /// With `isTensor`, also for tensor memory, which has addresses behind those of shared memory.
+  /// With `isTensor`, also for tensor memory, whose addresses follow those of shared memory.
   void resize(uint32_t bytes, bool isTensor = false) {
     if (isTensor)
       bytes = machine::tensorOffset + machine::tensorBytes;
@@ -73,7 +73,7 @@ public:
   Sector &operator[](uint32_t sector) {
     return pageOf(sector).own(sector % SharedPage::sectorCount);
   }
-  /// Forgets that sectors were written, and by whom.
+  /// Forgets that sectors were written, and by which lanes.
   void forget(uint32_t offset, uint32_t bytes);
   /// Whether all bytes of the sector were written.
   bool isInitialised(uint32_t sector) const;

@@ -83,8 +83,8 @@ struct WarpState {
   uint32_t allLanes = 0;
   uint32_t epoch = 1;
   std::vector<Cohort> cohorts;
-  /// The knowledge of the last operation that these lanes issued: the next one shares it, unless an
-  /// event comes between that changes what they know.
+  /// The clock of the last operation that these lanes issued. The next operation shares it, unless
+  /// an event in between changes what the lanes know.
   struct LastIssue {
     uint32_t mask = 0;
     bool isCopy = false;
@@ -151,8 +151,8 @@ struct AsyncState {
   std::vector<uint32_t> sharedOf; // indices of the blocks whose shared memory it touches
 };
 
-/// A tcgen05.commit that has arrived: a thread that knows the phase knows that all operations that
-/// `mask` of the warp issued before it are complete.
+/// A tcgen05.commit that has arrived. A thread that knows the phase also knows that all operations
+/// that the lanes `mask` of the warp issued before the commit are complete.
 struct TensorCommit {
   machine::AsyncId id = 0;
   uint32_t mask = 0;

@@ -310,8 +310,8 @@ void Detector::synchronise(const SyncEvent &event) {
     waitForOperations(event, warp);
     break;
   case SyncKind::tensorUse:
-    // The instruction waits for the registers. PTX asks for a wait::ld nevertheless; producers such
-    // as CuTe leave it out.
+    // The instruction itself waits for the registers. PTX nevertheless requires a wait::ld;
+    // producers such as CuTe leave it out.
     if (!options.strict)
       waitForOperations(event, warp);
     break;
@@ -327,7 +327,7 @@ void Detector::synchronise(const SyncEvent &event) {
   }
 }
 
-/// The columns of a new allocation hold nothing that a kernel may read.
+/// A new allocation's columns contain nothing that a kernel may read.
 void Detector::allocateTensor(const SyncEvent &event, BlockState &block) {
   const auto first = static_cast<uint32_t>(event.object & machine::sharedOffsetMask);
   for (uint32_t lane = 0; lane < machine::tensorLanes; ++lane)

@@ -24,7 +24,7 @@ struct MemoryCounts {
   uint64_t sharedWavefronts = 0, sharedIdealWavefronts = 0;
   uint64_t remoteBytes = 0;                           // in the shared memory of other blocks
   uint64_t tensorReadBytes = 0, tensorWriteBytes = 0; // of tensor memory
-  // Bulk and tensor copies, and the operands of wgmma.
+  // Bulk and tensor copies, and the operands of wgmma instructions.
   uint64_t asyncGlobalBytes = 0, asyncGlobalSectors = 0, asyncSharedBytes = 0;
   // How often a warp continued after a barrier, an mbarrier, a cluster barrier, or a wait for an
   // asynchronous group.

@@ -135,7 +135,7 @@ static std::shared_ptr<Context> findContextOrCurrent(CUcontext handle) {
   return handle ? Driver::get().contexts.find(handle) : currentContext();
 }
 
-/// Gives the caller a value that the current context stores.
+/// Writes a value that the current context stores to the caller's variable.
 template <typename T, typename Stored>
 static CUresult giveStored(T *result, std::atomic<Stored> Context::*member) {
   std::shared_ptr<Context> context;
@@ -143,7 +143,7 @@ static CUresult giveStored(T *result, std::atomic<Stored> Context::*member) {
   *result = static_cast<T>((context.get()->*member).load());
   return CUDA_SUCCESS;
 }
-/// Changes a value that the current context stores.
+/// Sets a value that the current context stores.
 template <typename Stored>
 static CUresult store(std::atomic<Stored> Context::*member, Stored value) {
   std::shared_ptr<Context> context;

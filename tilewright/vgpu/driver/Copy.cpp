@@ -68,8 +68,8 @@ static bool spanOf(size_t width, size_t height, size_t depth, size_t pitch, size
          !__builtin_add_overflow(bytes, width, &bytes);
 }
 
-/// The number of bytes from `address` to the end of its allocation; to the end of the last of
-/// several mappings that lie side by side.
+/// The number of bytes from `address` to the end of its allocation, or to the end of the last one
+/// of several contiguous mappings.
 static uint64_t bytesFrom(const OwnedMemory &memory, uint64_t address) {
   uint64_t end = memory.begin + memory.bytes;
   if (memory.kind == AllocationKind::mapped)
@@ -142,7 +142,7 @@ CUresult makeCopy(const CUDA_MEMCPY3D &asked, CopyWork &work) {
 void stagePageable(CopyWork &work) {
   const bool isEmpty = !work.width || !work.height || !work.depth;
   const auto address = reinterpret_cast<uint64_t>(work.from);
-  // Kernels may write any host memory if the driver is set so.
+  // Kernels may write any host memory if the settings allow it.
   if (isEmpty || work.asked.srcMemoryType == CU_MEMORYTYPE_DEVICE || arena().holds(address) ||
       ownedAt(address) || Driver::get().settings.usesHostMemory)
     return;
@@ -220,7 +220,7 @@ static CUresult boxOf(const CUDA_MEMCPY3D_PEER &copy, CUDA_MEMCPY3D &asked) {
   return CUDA_SUCCESS;
 }
 
-/// Converts `asked` to work and submits it to a stream by `give`: submit() or submitAndWait().
+/// Converts `asked` to work and passes it to `give`: submit() or submitAndWait().
 template <typename Made, typename Asked>
 static CUresult submitMade(CUresult (*make)(const Asked &, Made &), const Asked &asked,
                            CUstream handle,

@@ -23,8 +23,8 @@ static std::optional<int> attributeOf(CUdevice_attribute attribute, const Device
 #include "tilewright/cuda-api/DeviceAttributes.def"
 #undef TILEWRIGHT_CUDA_DEVICE_ATTRIBUTE
   }
-  // The other numbers in this range are limits of textures. The virtual GPU has no textures, so
-  // they are 0.
+  // The other numbers in this range are texture limits. The virtual GPU has no textures, so they
+  // are 0.
   constexpr int newestKnown = 147;
   return attribute > 0 && attribute <= newestKnown ? std::optional(0) : std::nullopt;
 }

@@ -17,8 +17,8 @@ void *newHandle() {
   return reinterpret_cast<void *>(next.fetch_add(1) << 4);
 }
 
-// The data of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090, H100 SXM, B200, B300,
-// Jetson T5000, RTX 5090 and GB10, from their data sheets.
+// From the data sheets of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090, H100 SXM,
+// B200, B300, Jetson T5000, RTX 5090 and GB10.
 static const Board *boardOf(const machine::Chip &chip) {
   static constexpr uint64_t gigabyte = uint64_t(1) << 30;
   static constexpr Board a100{

@@ -64,7 +64,7 @@ public:
   std::shared_ptr<Stream> legacy();
   /// The default stream of the calling thread.
   std::shared_ptr<Stream> perThread();
-  /// Drops the legacy stream; for a context that is being destroyed.
+  /// Drops the legacy stream of a context that is being destroyed.
   void dropLegacy();
   void addStream(const std::shared_ptr<Stream> &stream);
   std::vector<std::shared_ptr<Stream>> streams();

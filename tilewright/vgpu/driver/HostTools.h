@@ -14,16 +14,16 @@ void tilewright_vgpu_host_wrote(uint64_t begin, size_t width, size_t pitch, size
 /// the length of the whole text; if that is `capacity` or more, the text was truncated.
 size_t tilewright_vgpu_report(char *buffer, size_t capacity);
 
-/// Memory that a function of the host accesses in place of a kernel.
+/// Memory that a host function accesses in place of a kernel.
 struct tilewright_vgpu_range {
   uint64_t begin, bytes;
   int isWritten;
 };
-/// A function of the host that stands for a kernel: it runs in the order of its stream, on the
-/// stream's thread, also from graphs that were captured, and may wait for other devices.
+/// A host function that stands for a kernel. It runs in the order of its stream, on the stream's
+/// thread, also from captured graphs, and may wait for other devices.
 struct tilewright_vgpu_function {
   const char *name; // must stay valid until release()
-  /// Returns a CUresult; an error makes the context unusable, as that of a kernel does.
+  /// Returns a CUresult; an error makes the context unusable, as a kernel's error does.
   int (*run)(void *data);
   /// Called when no stream and no graph needs `data` any more.
   void (*release)(void *data);
@@ -34,9 +34,9 @@ struct tilewright_vgpu_function {
 /// Submits the function to a stream, a CUstream. Returns a CUresult. On failure release() is called
 /// before it returns.
 int tilewright_vgpu_submit(void *stream, const tilewright_vgpu_function *function);
-/// For functions that run() now and synchronise with those of other devices of the process, so that
-/// checks know the order: works that learn a key come after all works that published it before.
-/// After `learners` calls of learn the key is forgotten.
+/// For functions that run() executes and that synchronise with those of other devices of the
+/// process: tells the checks their order. Work that learns a key comes after all work that
+/// published it before. After `learners` calls of learn the key is forgotten.
 void tilewright_vgpu_publish(uint64_t key, unsigned learners);
 void tilewright_vgpu_learn(uint64_t key);
 }

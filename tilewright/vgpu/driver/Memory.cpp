@@ -41,14 +41,14 @@ void giveMemory(Device *device, void *memory, size_t bytes) {
     device->usedBytes -= bytes;
 }
 
-/// The device whose memory a kind of allocation counts against; null for the host.
+/// The device to whose memory a kind of allocation is charged; null for the host.
 static Device *payer(AllocationKind kind, Device *device) {
   return kind == AllocationKind::host ? nullptr : device;
 }
 
 void addOwned(OwnedMemory memory) {
-  // Memory that the host can write without a call counts as initialised. Checkers know mapped
-  // memory by its home, since its creation.
+  // Memory that the host can write without an API call counts as initialised. Checkers know mapped
+  // memory by its home address, from its creation on.
   if (memory.kind != AllocationKind::registered && memory.kind != AllocationKind::variable &&
       memory.kind != AllocationKind::mapped)
     tellAllocated(memory.begin, memory.bytes,

@@ -45,8 +45,8 @@ void sharePool(const MemoryPool &pool, uint64_t sharedWith);
 void addOwned(OwnedMemory owned);
 std::optional<OwnedMemory> takeOwned(uint64_t begin);
 
-/// Allocates memory without registering it; null if none is left. Without a device it counts as
-/// host memory.
+/// Allocates memory without registering it; null if none is left. Without a device, it is charged
+/// to the host.
 void *takeMemory(Device *device, size_t bytes);
 void giveMemory(Device *device, void *memory, size_t bytes);
 

@@ -158,7 +158,7 @@ static CUresult createStream(CUstream *stream, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-/// Writes a member of a stream, or the result of a function of the stream, to `result`.
+/// Writes to `result` a member of a stream, or the result of a function of the stream.
 template <typename T, typename Property>
 static CUresult giveProperty(CUstream handle, T *result, Property property) {
   std::shared_ptr<Stream> stream;
@@ -167,7 +167,7 @@ static CUresult giveProperty(CUstream handle, T *result, Property property) {
   return CUDA_SUCCESS;
 }
 
-/// Attributes that the driver only stores and returns.
+/// Attributes that the driver stores and returns, but does not interpret.
 static bool isStored(CUlaunchAttributeID attribute) {
   return attribute == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW ||
          attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY ||

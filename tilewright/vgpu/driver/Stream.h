@@ -15,19 +15,21 @@ namespace tilewright::vgpu::driver {
 struct Capture;
 class SharedEvent;
 
-/// Lower numbers are higher priorities. The driver stores and returns them; they do not
-/// affect the order of execution.
+/// Lower numbers are higher priorities. The driver only stores and returns them; they do not affect
+/// the order of execution.
 inline constexpr int leastPriority = 0, greatestPriority = -5;
 
 /// Signalled once, when work is done. Thread-safe.
 class Fence {
 public:
-  /// `clock`: what happens before everything that waits for the fence; see observe/Order.h.
+  /// `clock`: the work that happens before everything that waits for the fence; see
+  /// observe/Order.h.
   void signal(SharedClock clock = nullptr);
   void wait();
   /// Waits for the work on behalf of the program.
   void waitOnHost();
-  /// Like isDone(), for the program, which then knows that the work is done.
+  /// Like isDone(), for a query by the program. If the result is true, the host knows that the work
+  /// is done.
   bool isSeenDone();
   /// Valid only once isDone().
   const SharedClock &clock() const { return before; }
@@ -51,7 +53,8 @@ struct Event : Handled {
 
   std::mutex mutex;
   std::shared_ptr<Fence> record; // guarded by mutex; null: never recorded
-  // If the event was recorded in a capture: that capture, and the nodes that a wait depends on.
+  // If the event was recorded in a capture: the capture, and the nodes that a wait for the event
+  // depends on.
   std::weak_ptr<Capture> capture;   // guarded by mutex
   std::vector<void *> captureNodes; // guarded by mutex; handles
 

@@ -16,7 +16,7 @@ static bool isFloat(CUtensorMapDataType type) {
 }
 
 namespace {
-/// The arguments that all functions for encoding have.
+/// The arguments common to all encoding functions.
 struct Encoding {
   CUtensorMap *result;
   CUtensorMapDataType element;
@@ -36,7 +36,7 @@ static bool hasBlackwell() {
                              [](const auto &device) { return device->chip->architecture >= 100; });
 }
 
-/// Refuses arguments that no kind of map can have.
+/// Rejects arguments that are invalid for every kind of map.
 static CUresult checkArguments(const Encoding &from) {
   VGPU_NEED(from.result && reinterpret_cast<uintptr_t>(from.result) % 64 == 0);
   VGPU_NEED(from.address && from.sizes && from.steps);
@@ -91,7 +91,7 @@ static CUresult encode(const Encoding &from, TensorMap map) {
                   concat("stride ", i, " must be at least the row size of ", least, " bytes, got ",
                          map.stride[i]));
   }
-  // im2col ignores the step along the channels, unless the tensor is interleaved.
+  // im2col ignores the traversal stride along the channels, unless the tensor is interleaved.
   if (map.mode != TensorMode::tile && map.interleave == 0)
     map.step[0] = 1;
   if (Status status = map.check(); !status.isOk())

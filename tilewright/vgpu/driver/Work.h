@@ -80,7 +80,8 @@ struct FreeWork {
 struct GraphWork {
   std::shared_ptr<Graph> graph;
 };
-/// Runs a body if a value is not 0, as long as it is not 0, or the body of its number.
+/// Runs a body if a value is not 0 (if), as long as it is not 0 (while), or the body whose number
+/// it is (switch).
 struct ConditionalWork {
   std::shared_ptr<Conditional> conditional;
   CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
@@ -123,8 +124,8 @@ void perform(Context &context, const Work &work);
 
 /// Submits work to a stream, or adds it to the graph that the stream is captured to.
 CUresult submit(const std::shared_ptr<Stream> &stream, Work work);
-/// Like submit(), but never waits, not even for the default stream: for work that waits for work of
-/// other devices, which the same thread submits later.
+/// Like submit(), but never waits, not even for the default stream. For work that waits for other
+/// devices' work that the same thread submits later.
 CUresult submitAndReturn(const std::shared_ptr<Stream> &stream, Work work);
 /// Like submit(), but waits until the work is done; for synchronous calls.
 CUresult submitAndWait(const std::shared_ptr<Stream> &stream, Work work);

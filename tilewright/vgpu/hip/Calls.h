@@ -1,5 +1,5 @@
-// The functions of the API that do more than to pass their arguments on. Functions.def names the
-// API function of each.
+// Implementations of the API functions that do more than pass on their arguments. Functions.def
+// names the API function of each.
 #ifndef TILEWRIGHT_VGPU_HIP_CALLS_H
 #define TILEWRIGHT_VGPU_HIP_CALLS_H
 
@@ -23,7 +23,7 @@ CUresult allocateHost(void **pointer, size_t bytes, unsigned flags);
 CUresult freeDevice(void *pointer);
 CUresult freeHost(void *pointer);
 CUresult getPointerAttributes(hipPointerAttribute_t *attributes, const void *pointer);
-/// Copies rows; `stream` is null for a call that waits.
+/// Copies rows; a null `stream` makes the call wait.
 CUresult copy2D(void *to, size_t toPitch, const void *from, size_t fromPitch, size_t width,
                 size_t height, hipMemcpyKind kind, const CUstream *stream);
 CUresult checkKind(hipMemcpyKind kind);
@@ -32,7 +32,7 @@ CUresult checkKind(hipMemcpyKind kind);
 CUresult loadFile(CUmodule *module, const char *path);
 CUresult loadData(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
                   void **values);
-/// CUDA's list of extra arguments for HIP's; empty if `extra` is null.
+/// Converts HIP's list of extra arguments to CUDA's; empty if `extra` is null.
 std::vector<void *> extraOf(void **extra);
 CUresult launch(const CUlaunchConfig &config, CUfunction function, void **values, void **extra);
 CUresult launchCooperative(CUlaunchConfig config, CUfunction function, void **values);
@@ -56,18 +56,17 @@ CUresult addCopyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *depend
 CUresult setCopyNode(CUgraphExec exec, CUgraphNode node, CUdeviceptr to, CUdeviceptr from,
                      size_t bytes, hipMemcpyKind kind);
 
-// Registered.cpp: kernels and variables of a program that clang compiled, by their address on the
-// host.
+// Registered.cpp: kernels and variables of a program that clang compiled, by their host address.
 CUresult functionOf(const void *kernel, CUfunction &function);
 CUresult addressOf(const void *variable, CUdeviceptr &address, size_t &bytes);
 
-/// Passes the function of a kernel on the host to `body`.
+/// Passes the function of the kernel with this host address to `body`.
 template <typename Body> CUresult withFunction(const void *kernel, Body body) {
   CUfunction function = nullptr;
   VGPU_TRY(functionOf(kernel, function));
   return body(function);
 }
-/// Passes the address of `bytes` bytes of a variable, from `offset` on, to `body`.
+/// Passes the device address of `bytes` bytes of a variable, from `offset` on, to `body`.
 template <typename Body>
 CUresult withVariable(const void *variable, size_t offset, size_t bytes, Body body) {
   CUdeviceptr address = 0;

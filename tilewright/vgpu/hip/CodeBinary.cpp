@@ -66,7 +66,7 @@ CUresult CodeBinary::describe(std::string_view name, Function &function) {
     function.parameters.push_back({argument.offset, argument.size});
     function.parameterBytes = std::max(function.parameterBytes, argument.offset + argument.size);
   }
-  // HIP programs need not ask for more than a default, as CUDA's must.
+  // HIP programs need not opt in to more LDS than the default, unlike CUDA programs.
   function.maxDynamicShared =
       device.amd->ldsPerUnit - std::min(device.amd->ldsPerUnit, function.staticShared);
   return CUDA_SUCCESS;
@@ -119,7 +119,7 @@ CUresult CodeBinary::check(const KernelWork &work) const {
   return CUDA_SUCCESS;
 }
 
-/// The memory that a device may access now.
+/// The memory that a device may currently access.
 static std::vector<amdgcn::MemoryRange> accessibleTo(const machine::Accessor &accessor) {
   std::vector<amdgcn::MemoryRange> ranges;
   // The loop's range must keep the snapshot alive: another thread may allocate meanwhile.

@@ -1,4 +1,4 @@
-// A module of AMD's machine code.
+// A module with AMD machine code.
 #ifndef TILEWRIGHT_VGPU_HIP_CODEBINARY_H
 #define TILEWRIGHT_VGPU_HIP_CODEBINARY_H
 
@@ -12,8 +12,8 @@ struct CodeBinary final : driver::LoadedBinary {
   ~CodeBinary() override { dropVariables(); }
 
   std::vector<std::string> kernelNames() const override;
-  /// - CUDA_ERROR_NOT_SUPPORTED: the kernel has an instruction that cannot be executed. Its name is
-  ///   printed and is in the summary of the run.
+  /// - CUDA_ERROR_NOT_SUPPORTED: the kernel contains an instruction that cannot be executed. The
+  ///   instruction's name is printed and listed in the summary of the run.
   cuda_api::CUresult describe(std::string_view name, driver::Function &function) override;
   Result<std::span<std::byte>> variable(std::string_view name) override;
   cuda_api::CUresult check(const driver::KernelWork &work) const override;
@@ -24,7 +24,8 @@ private:
   const std::unique_ptr<amdgcn::LoadedObject> object;
 };
 
-/// Workgroups of `threads` work-items that fit on a compute unit, by registers, waves and LDS.
+/// The number of workgroups of `threads` work-items that fit on a compute unit, limited by
+/// registers, waves and LDS.
 unsigned residentBlocks(const driver::Function &function, unsigned threads, size_t dynamicLds);
 
 } // namespace tilewright::vgpu::hip

@@ -25,7 +25,7 @@ static CUresult getSymbolSize(size_t *bytes, const void *symbol) {
   return addressOf(symbol, address, *bytes);
 }
 
-/// Copies if the kind is valid. The driver finds out itself where memory is.
+/// Copies if the kind is valid. The driver itself determines where the memory is.
 template <typename Copy> static CUresult ofKind(hipMemcpyKind kind, Copy copy) {
   VGPU_TRY(checkKind(kind));
   return copy();

@@ -1,11 +1,11 @@
-// Nodes of graphs that programs add by themselves: HIP's parameters as CUDA's.
+// Graph nodes that programs add explicitly: converts HIP's parameters to CUDA's.
 #include "tilewright/vgpu/driver/module/Module.h"
 
 #include "tilewright/vgpu/hip/Calls.h"
 
 namespace tilewright::vgpu::hip {
 
-/// `func` of a node is a function of a module, or the address of a kernel on the host.
+/// `func` of a node is a function of a module, or the host address of a kernel.
 static CUresult nodeFunction(void *func, CUfunction &function) {
   Device *device = nullptr;
   VGPU_TRY(driver::needDevice(currentDevice(), device));

@@ -44,7 +44,7 @@ CUresult loadData(CUmodule *module, const void *image, unsigned count, CUjit_opt
 }
 
 std::vector<void *> extraOf(void **extra) {
-  // HIP ends the list of extra arguments by 3, CUDA by 0.
+  // HIP terminates the list of extra arguments with 3, CUDA with 0.
   constexpr uintptr_t endOfExtra = 3;
   std::vector<void *> list;
   if (!extra)

@@ -48,7 +48,7 @@ static thread_local std::vector<CallConfiguration> configurations;
 static CUresult moduleOf(FatBinary &binary, CUmodule &module) {
   const int device = currentDevice();
   auto found = binary.modules.find(device);
-  // A reset of the device unloads its modules.
+  // Resetting the device unloads its modules.
   if (found != binary.modules.end() && driver::Driver::get().modules.find(found->second)) {
     module = found->second;
     return CUDA_SUCCESS;
@@ -90,7 +90,7 @@ using namespace tilewright::vgpu::hip;
 #define HIP_EXPORTED extern "C" __attribute__((visibility("default")))
 // clang-format on
 
-/// `wrapper` is what clang puts into the section .hipFatBinSegment.
+/// `wrapper` is the structure that clang emits into the section .hipFatBinSegment.
 HIP_EXPORTED void **__hipRegisterFatBinary(const void *wrapper) {
   struct Wrapper {
     uint32_t magic, version;

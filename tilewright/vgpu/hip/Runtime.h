@@ -20,7 +20,7 @@ const char *textOfError(int error);
 
 /// Initialises the driver, and makes the primary context of the thread's device current.
 CUresult enter();
-/// Notes the result of a call as the last error of the thread, unless it is a success.
+/// Stores the result of a call as the last error of the thread, unless it is success.
 hipError_t finish(CUresult result);
 /// The last error of the thread; `forgets` sets it to hipSuccess.
 hipError_t lastError(bool forgets);
@@ -31,7 +31,7 @@ template <typename Body> hipError_t call(Body body) {
   return finish(entered == CUDA_SUCCESS ? body() : entered);
 }
 
-/// A result that CUDA's driver does not have.
+/// A result code that CUDA's driver does not have.
 inline CUresult result(hipError_t error) { return static_cast<CUresult>(error); }
 
 int currentDevice();

@@ -1,4 +1,4 @@
-// libcublasLt.so.13 for virtual GPUs: the functions that block-scaled products need.
+// libcublasLt.so.13 for virtual GPUs: the functions that block-scaled products use.
 #include "tilewright/cuda-api/CublasLt.h"
 
 #include "tilewright/support/Concat.h"
@@ -60,8 +60,8 @@ std::optional<ElementType> elementOf(cudaDataType_t type) {
   return std::nullopt;
 }
 
-/// The product that the descriptors describe, without addresses; nullopt if cuBLASLt has none such.
-/// Its matrices are column-major: A, transposed, has our columns, and B our rows.
+/// The product that the descriptors describe, without addresses; nullopt if cuBLASLt does not
+/// support it. Its matrices are column-major: A, transposed, has our columns, and B our rows.
 std::optional<Product> productOf(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                  cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d) {
   const std::optional<ElementType> left = elementOf(a->type), right = elementOf(b->type),
@@ -106,7 +106,7 @@ cublasStatus_t fail(const char *call, cublasStatus_t status, std::string_view re
 
 } // namespace
 
-// The functions, which Exports below makes C symbols.
+// The functions to which Exports, below, gives C symbols.
 namespace api {
 
 static cublasStatus_t Create(cublasLtHandle_t *handle) {
@@ -212,7 +212,7 @@ static cublasStatus_t MatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDes
   *results = {};
   results->algo.data[0] = 1;
   results->workspaceSize = workspace ? workspace->bytes : usualWorkspace;
-  // An implementation within the limit, unless a fault asks for a library that does not keep it.
+  // An implementation within the workspace limit, unless a fault asks for one that exceeds it.
   if (!workspace && results->workspaceSize > preference->maxWorkspace)
     results->workspaceSize = 0;
   results->state = CUBLAS_STATUS_SUCCESS;

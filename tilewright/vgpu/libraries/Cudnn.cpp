@@ -1,4 +1,4 @@
-// libcudnn.so.9 for virtual GPUs: the backend's functions, for graphs of block-scaled products.
+// libcudnn.so.9 for virtual GPUs: the backend API, for graphs of block-scaled products.
 #include "tilewright/cuda-api/Cudnn.h"
 
 #include "tilewright/support/Concat.h"
@@ -26,7 +26,8 @@ using numerics::ElementType;
 namespace {
 
 constexpr const char *self = "cudnn";
-/// The first versions with block scaling, and with further operations after such a product.
+/// The first version with block scaling, and the first that permits further operations after such a
+/// product.
 constexpr int firstWithScales = 90700, firstWithFactor = 91300;
 constexpr int64_t usualWorkspace = 512;
 
@@ -146,7 +147,7 @@ public:
   const Descriptor *factor = nullptr;
 
 private:
-  /// The side whose dequantised tensor is `wide`, with rows in dimension `line`.
+  /// The operand whose dequantised tensor is `wide`, with rows in dimension `line`.
   std::string readSide(const Descriptor *wide, size_t line, size_t along, Side &side,
                        Product &product) {
     for (const Descriptor *operation : operations) {

@@ -62,8 +62,8 @@ std::string whyInvalid(const Product &product) {
 
 namespace {
 
-/// The values of a format of at most 8 bits by their bits. The sign of an e4m3 scale is ignored, as
-/// NVIDIA's documentation says of ue4m3.
+/// The value of each bit pattern of a format of at most 8 bits. The sign of an e4m3 scale is
+/// ignored, as NVIDIA's documentation says of ue4m3.
 std::array<double, 256> valuesOf(ElementType type, bool isScale) {
   std::array<double, 256> values;
   for (unsigned bits = 0; bits < 256; ++bits)
@@ -72,7 +72,7 @@ std::array<double, 256> valuesOf(ElementType type, bool isScale) {
   return values;
 }
 
-/// The elements of a side times their scales.
+/// The elements of an operand, multiplied by their scales.
 std::vector<double> dequantise(const Side &side, const Product &product, int64_t matrix) {
   const std::array<double, 256> elements = valuesOf(side.type, false),
                                 scales = valuesOf(product.scaleType, true);
@@ -118,7 +118,7 @@ void multiply(const Product &product) {
   }
 }
 
-/// Does what the faults ask for. Only the virtual GPU's memory is written.
+/// Injects the requested faults. Writes only the virtual GPU's memory.
 void spoil(const Product &product) {
   auto isAsked = [&](Fault::Kind kind) {
     return faultOf(product.library, kind, product.number) != nullptr;

@@ -1,4 +1,4 @@
-// Product: a product of block-scaled matrices as work of a stream of the virtual GPU.
+// A product of block-scaled matrices, as work of a stream of the virtual GPU.
 #ifndef TILEWRIGHT_VGPU_LIBRARIES_PRODUCT_H
 #define TILEWRIGHT_VGPU_LIBRARIES_PRODUCT_H
 
@@ -11,8 +11,8 @@ namespace tilewright::vgpu::libraries {
 
 using numerics::ElementType;
 
-/// One side: `lines` rows of `depth` elements, contiguous, elements of 4 bits packed. Scales are in
-/// groups of 128 rows and 4 blocks, 512 bytes each, along the depth first.
+/// One operand: `lines` rows of `depth` elements, contiguous; 4-bit elements are packed. Scales are
+/// in groups of 128 rows and 4 blocks, 512 bytes each, along the depth first.
 struct Side {
   const std::byte *elements = nullptr;
   const std::byte *scales = nullptr;
@@ -42,7 +42,7 @@ struct Product {
   std::string json() const;
 };
 
-/// Why the arguments of a product do not have the form that NVIDIA documents; empty if they have.
+/// Why the arguments of a product are not in the form that NVIDIA documents; empty if they are.
 std::string whyInvalid(const Product &product);
 
 /// Queues the product on a stream (CUstream). Returns a CUresult.

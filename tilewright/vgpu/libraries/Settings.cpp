@@ -37,7 +37,7 @@ static std::optional<uint64_t> numberIn(std::string_view text) {
   return value;
 }
 
-/// Takes the text up to the separator off the front.
+/// Removes the text up to the separator from the front and returns it.
 static std::string_view takeWord(std::string_view &text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view word = text.substr(0, end);
@@ -145,7 +145,7 @@ void record(std::string_view library, std::string_view call, std::string_view fi
   const std::string line =
       concat("{\"process\": ", getpid(), ", \"library\": \"", library, "\", \"call\": \"", call,
              "\"", fields.empty() ? "" : ", ", fields, ", \"result\": ", result, "}\n");
-  // Both libraries, and several processes, append to the same file; a line is one write.
+  // Both libraries, in several processes, may append to the same file; each line is a single write.
   if (file < 0 || write(file, line.data(), line.size()) < 0)
     std::fprintf(stderr, "tilewright vgpu: cannot write %s: %s\n", path.c_str(),
                  std::strerror(errno));

@@ -1,5 +1,4 @@
-// The settings of the doubles of cuBLASLt and cuDNN from environment variables, and their record of
-// calls.
+// Settings of the virtual cuBLASLt and cuDNN, from environment variables, and their log of calls.
 #ifndef TILEWRIGHT_VGPU_LIBRARIES_SETTINGS_H
 #define TILEWRIGHT_VGPU_LIBRARIES_SETTINGS_H
 
@@ -36,7 +35,7 @@ struct Settings {
   std::string logPath; // empty: no log
   std::vector<Fault> faults;
 
-  /// Prints variables that it cannot understand; they count as if they were not set.
+  /// Reports variables that it cannot parse; they count as unset.
   static const Settings &get();
 };
 
@@ -44,8 +43,8 @@ struct Settings {
 /// empty text.
 std::string parseFaults(std::string_view text, std::vector<Fault> &faults);
 
-/// The fault of this kind for a library; null if there is none. With `number`, the how-manieth
-/// product this is; a fault of a single product needs it.
+/// The fault of this kind for a library; null if there is none. `number` is the number of the
+/// product in this process: a fault may be for a single product.
 const Fault *faultOf(std::string_view library, Fault::Kind kind, uint64_t number = 0);
 
 /// Appends {"process": …, "library": …, "call": …, <fields>} to the log, if there is one.

@@ -1,4 +1,4 @@
-// Helpers that the functions of the C header share.
+// Helpers shared by the functions of the C header.
 #ifndef TILEWRIGHT_VGPU_MACHINE_CAPIMODULE_H
 #define TILEWRIGHT_VGPU_MACHINE_CAPIMODULE_H
 
@@ -11,7 +11,7 @@ struct tilewright_vgpu_module {
 
 namespace tilewright::vgpu::machine {
 
-/// Copies a text into memory that the caller must free; null if out of memory.
+/// Copies a text into memory that the caller must free; returns null if out of memory.
 char *handOver(const std::string &text);
 /// Passes the message of a failure to the caller, and returns the error code.
 int handOver(const Status &status, char **error);

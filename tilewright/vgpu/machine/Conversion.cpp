@@ -62,7 +62,7 @@ static bool isSigned(Modifier type) {
 
 double valueOf(Modifier type, uint64_t bits) {
   const ElementType element = elementOf(type);
-  // An element of 6 bits occupies a byte, whose upper bits are ignored.
+  // A 6-bit element occupies a byte, whose upper bits are ignored.
   if (element == ElementType::f6E2M3FN || element == ElementType::f6E3M2FN)
     bits &= 63;
   return numerics::decode(element, bits);

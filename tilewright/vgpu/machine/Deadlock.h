@@ -33,7 +33,7 @@ private:
 /// The error if a launch exceeded its time limit.
 Status describeTimeout(const std::string &kernel, std::chrono::steady_clock::duration limit,
                        const StoppedWarps &stopped);
-/// The error if the user pressed Ctrl-C after `time`.
+/// The error if the user pressed Ctrl-C after `time` had passed.
 Status describeInterrupt(const std::string &kernel, std::chrono::steady_clock::duration time,
                          const StoppedWarps &stopped);
 

@@ -11,9 +11,8 @@ namespace tilewright::vgpu::machine {
 
 enum class After : uint8_t { next, resume, stop };
 
-/// The first member of every form. `mask` is the set of lanes that execute the operation,
-/// `active` the set of lanes whose guard is true. `function` returns `resume` after parking the
-/// lanes.
+/// The first member of every form. `mask` is the set of lanes that execute the operation, `active`
+/// the set of those whose guard is true. A `function` that parks the lanes returns `resume`.
 struct ExternalForm {
   After (*function)(Warp &warp, const Op *op, std::byte *registers, uint32_t mask,
                     uint32_t active) = nullptr;

@@ -145,7 +145,7 @@ private:
   }
   /// Formats one conversion. `at` is after its '%'; false after a fault.
   bool conversion();
-  /// Appends the width or the precision, if there is one, to `spec`; false after a fault.
+  /// Appends the width or the precision, if present, to `spec`; false after a fault.
   bool number();
   /// Takes an argument and formats it with `spec` and a conversion; false after a fault.
   template <typename T> bool value(const std::string &conversion);
@@ -335,7 +335,7 @@ After runExtern(Warp &warp, const Op *op, std::byte *, uint32_t, uint32_t active
       const std::string what =
           concat(*file, ":", static_cast<uint32_t>(call.argument(2)), ": ", *function, ": ",
                  describeThread(warp, lane), ": assertion `", *message, "` failed");
-      // Every failing thread prints its message, as in CUDA; the first one ends the launch.
+      // As in CUDA, every thread that fails prints its message; the first one ends the launch.
       std::fprintf(stderr, "%s\n", what.c_str());
       if (rest == active)
         fault(warp, op, Error::vgpuAssert, what);

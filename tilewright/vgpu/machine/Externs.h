@@ -30,7 +30,7 @@ struct ExternForm {
 After runExtern(Warp &, const Op *, std::byte *, uint32_t, uint32_t);
 
 /// Sets the value behind the handle of a graph's conditional node; false if there is none. A driver
-/// that has such nodes sets this before its first launch that can call it.
+/// with conditional nodes sets this function before the first launch that may call it.
 using ConditionalSetter = bool(uint64_t handle, uint32_t value);
 extern std::atomic<ConditionalSetter *> conditionalSetter;
 

@@ -1,4 +1,4 @@
-// The order that streams, events and the host give to launches.
+// The order that streams, events and the host impose on launches.
 #ifndef TILEWRIGHT_VGPU_MACHINE_HOSTORDER_H
 #define TILEWRIGHT_VGPU_MACHINE_HOSTORDER_H
 
@@ -8,7 +8,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// For each stream, by its id, the number of its works that happen before something.
+/// For each stream, by its id, how many of its work items happen before a given event.
 using StreamClock = std::map<uint64_t, uint64_t>;
 
 inline void join(StreamClock &clock, const StreamClock &other) {
@@ -17,13 +17,13 @@ inline void join(StreamClock &clock, const StreamClock &other) {
       known = number;
 }
 
-/// A launch among the works of all streams of a process.
+/// A launch, and its position among the work of all streams of a process.
 struct HostOrder {
   uint64_t stream = 0, number = 0; // the launch is part of this work of this stream
   StreamClock before;
   std::shared_ptr<const void> owner; // keeps the kernel's program, which findings name later
 
-  /// Whether all of `other` happens before this launch. Launches of one work, a graph, run one
+  /// Whether all of `other` happens before this launch. Launches of one work item, a graph, run one
   /// after the other.
   bool isAfter(const HostOrder &other) const {
     if (stream == other.stream)

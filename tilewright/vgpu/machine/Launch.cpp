@@ -123,17 +123,17 @@ private:
   StoppedWarps stopped; // guarded by mutex
 };
 
-/// The most helpers of a launch: enough for the blocks of kernels that wait for each other, which
-/// are a few for each multiprocessor.
+/// The maximum number of helper threads of a launch: enough for kernels whose blocks wait for each
+/// other, which launch a few blocks per multiprocessor.
 constexpr size_t maxHelpers = 512;
-/// Threads beside those of the pool. Blocks of a GPU are resident together, so a block that spins
-/// may wait for one that has not started here, or for another device that waits for that one.
+/// Threads in addition to those of the pool. A GPU's blocks are resident together, so a block that
+/// spins may wait for one that has not started here, or for another device that waits for that one.
 /// Thread-safe.
 class Helpers {
 public:
   explicit Helpers(std::function<void()> work) : work(std::move(work)) {}
   ~Helpers() {
-    // A helper may add another one.
+    // The helper may in turn add another one.
     for (;;) {
       std::vector<std::thread> some;
       {
@@ -159,11 +159,11 @@ private:
   std::vector<std::thread> threads; // guarded by mutex
 };
 
-/// A group of a kernel that may poll, and that has taken this many backward branches without
-/// progress, spins; or it computes so long that a helper does not matter.
+/// If a group of a kernel that may poll has taken this many backward branches without progress, it
+/// is assumed to spin. If it is only computing, one more helper does no harm.
 constexpr uint64_t stepsOfSpinning = uint64_t(1) << 13;
-/// After so many backward branches a group that spins yields the processor, which those that it
-/// waits for may need.
+/// A spinning group yields the processor after this many backward branches: the groups that it
+/// waits for may need it.
 constexpr int32_t spinQuantum = 1024;
 
 /// Runs groups of blocks one after the other and reuses their memory.
@@ -290,7 +290,8 @@ private:
   bool runSlice(Warp &warp) {
     if (!hasRunnable(warp))
       return false;
-    // At random, mostly short: what goes wrong between two accesses needs a switch right there.
+    // At random, mostly short: errors between two accesses appear only if the switch happens
+    // exactly there.
     const int32_t quantum =
         grid.seed    ? 1 + static_cast<int32_t>(group.nextRandom() % (1u << group.nextRandom() % 7))
         : isSpinning ? spinQuantum
@@ -478,9 +479,9 @@ Status launch(LoadedModule &module, std::string_view name, const LaunchConfig &c
   grid.device = config.accessor.device;
 
   grid.isCooperative = config.cooperative;
-  // Blocks of a group run together. In a random order, a few clusters do, as on a GPU: what is
-  // wrong between blocks, such as a counter that is not atomic, needs blocks that interrupt each
-  // other.
+  // Blocks of a group run together. In a random order, a group has several clusters, as on a GPU:
+  // errors between blocks, such as a counter that is not atomic, appear only if blocks interrupt
+  // each other.
   constexpr uint64_t seededClusters = 8;
   const uint64_t perCluster = volume(grid.cluster);
   grid.clusters = volume(grid.grid) / perCluster;

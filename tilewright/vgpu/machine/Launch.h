@@ -33,13 +33,13 @@ struct LaunchConfig {
   /// memory.
   bool checksAddresses = false;
   Accessor accessor = {}; // with checksAddresses: the device whose memory the kernel uses
-  /// For observers that compare launches; null: launches happen one after the other.
+  /// For observers that compare launches; null: launches run one after the other.
   std::shared_ptr<const HostOrder> order = nullptr;
   /// With checksAddresses: invalid accesses have no effect, and the launch continues to its end and
   /// then fails, so that an observer sees all of them.
   bool suppressesInvalid = false;
-  /// The launch is stopped within a few milliseconds after this time (0: never), or when `stop`
-  /// becomes true. The failure reports where its warps were.
+  /// The launch is stopped within a few milliseconds after this time (0: never), or after `stop`
+  /// becomes true. The failure reports where the warps were.
   std::chrono::steady_clock::duration timeLimit{0};
   const std::atomic<bool> *stop = nullptr;
   Observer *observer = nullptr;         // must outlive the launch

@@ -16,7 +16,8 @@ static bool performCancel(Warp &warp, const Op *op, std::span<const CopyRequest>
   Grid &grid = *group.grid;
   for (const CopyRequest &request : requests) {
     uint32_t response[4] = {};
-    // A GPU may refuse although clusters are left. In a random order, some requests fail so.
+    // A GPU may refuse although clusters are left. In a random order, some requests are refused for
+    // this reason.
     uint64_t cluster = 0;
     const bool isRefused = grid.seed != 0 && group.nextRandom() % 8 == 0;
     if (!isRefused && grid.takeClusters(1, cluster) == 1) {

@@ -104,21 +104,21 @@ enum class SyncKind : uint8_t {
   mbarrierWait,     // object, phase: lanes saw that this phase is over
   mbarrierPass,     // object: lanes asked for the phase before phase 0, which counts as over
   /// async, group: an operation is issued; its accesses are reported later. For a
-  /// cp.async.mbarrier.arrive, `operations` are the copies that it waits for; an earlier such
-  /// arrival stands for the copies that it covers. For a tcgen05 operation, count is 1 if it comes
-  /// after all earlier ones of its thread.
+  /// cp.async.mbarrier.arrive, `operations` are the copies that it waits for; an earlier arrive in
+  /// the list stands for the copies that it covers. For a tcgen05 operation, count is 1 if it is
+  /// ordered after all earlier ones of its thread.
   asyncIssue,
   asyncCommit, // group; `operations` are those in the new group
   /// group, count = groups that may stay in flight; `operations` are now complete for the lanes in
-  /// mask (if isReadOnly, only their reads are). For wgmma, `operations` are those of all four
+  /// mask (if isReadOnly, only their reads are). For wgmma, `operations` contains those of all four
   /// warps, which are parts of one operation.
   asyncWait,
   wgmmaFence,
   /// async: this wgmma uses a register, object = its slot, that another instruction accessed after
   /// the last wgmma.fence, or there was no fence before this wgmma.
   wgmmaUnfenced,
-  /// object, phase: lanes still wait for this phase although it is over, and the end of phase
-  /// `count` flips the parity back, so that they keep waiting.
+  /// object, phase: lanes still wait for this phase although it is over. The end of phase `count`
+  /// flips the parity back, so they keep waiting.
   mbarrierLapped,
   tensorUse,   // operations: tcgen05.ld whose results an instruction uses, before any wait::ld
   tensorAlloc, // object = address of the first column, count = columns; nothing is written yet
@@ -134,8 +134,8 @@ enum class GroupKind : uint8_t {
   tensorCommit,
   tensorLoad,  // tcgen05.ld
   tensorStore, // tcgen05.st
-  // Memory operations of AMD's waves, by the counter that s_waitcnt waits for. Those of a wave
-  // are performed in their order, except for scalar ones; a flat one is among both others.
+  // Memory operations of AMD's waves, by the counter that s_waitcnt waits for. The operations of a
+  // wave are performed in order, except for scalar ones; a flat one counts as both vector and LDS.
   vectorMemory,
   localMemory,
   flatMemory,
@@ -201,13 +201,13 @@ public:
   /// Called once for each host thread, before launchEnd, with its instruction counts, indexed by
   /// the instruction's number in the program.
   virtual void instructionsCounted(const Grid &, std::span<const InstructionCount>) {}
-  /// Called when lanes access a register that `operation`, a wgmma that was not waited for, reads
-  /// or writes, or that a load of a wave will write. `slot` is the slot of the register.
+  /// Called when lanes access a register that `operation` reads or writes and that was not waited
+  /// for: a wgmma, or a load of a wave. `slot` is the slot of the register.
   virtual void accessInFlight(const Warp &, const Op *, uint32_t /*mask*/, uint32_t /*slot*/,
                               AsyncId /*operation*/) {}
   virtual void hazard(const HazardEvent &) {}
-  /// Called after a tcgen05.mma is performed, whose shape is known only then. `types` are those of
-  /// A, B and D: "f16*f16+f32".
+  /// Called after a tcgen05.mma is performed: its shape is not known before. `types` are the types
+  /// of A, B and D: "f16*f16+f32".
   virtual void multiplied(const Warp &, const Op *, const std::string & /*types*/,
                           uint64_t /*multiplyAdds*/) {}
 };

@@ -72,16 +72,16 @@ struct Place {
 /// For example "softmax, line 41 (softmax.py:12)".
 std::string describe(const Place &place);
 
-/// The words of the program's language in reports.
+/// The terms of the program's language, for reports.
 struct Terms {
   std::string_view block = "block", warp = "warp", shared = "shared memory";
 };
 
 /// A kernel with all functions that it can call. `module` must outlive it. A kernel that is not PTX
-/// has no module; it names its places itself.
+/// has no module and supplies its own locations.
 struct Program {
   virtual ~Program() = default;
-  /// Where operation `index` of a function is.
+  /// The location of operation `index` of a function.
   virtual SourceLine sourceLineOf(const DecodedFunction &function, size_t index) const;
   virtual Place placeOf(const DecodedFunction &function, size_t index) const;
 
@@ -104,7 +104,7 @@ struct InstructionCount {
   uint64_t warps = 0, threads = 0;
 };
 
-/// The function that an operation belongs to; null if it is not of the program.
+/// The function that an operation belongs to; null if it is not part of the program.
 const DecodedFunction *functionOf(const Program &program, const Op *op);
 /// The number of the instruction that an operation was decoded from; Program::instructionCount if
 /// there is no such instruction.
@@ -115,7 +115,7 @@ const ptx::Instruction &instructionAt(const Program &program, uint32_t number);
 /// The line in the PTX text that an operation was decoded from; zero if the operation is not in
 /// `program`.
 ptx::Position positionOf(const Program &program, const Op *op);
-/// The place of an operation in words.
+/// The location of an operation as text.
 std::string describePosition(const Program &program, const Op *op);
 
 } // namespace tilewright::vgpu::machine

@@ -65,9 +65,9 @@ bool chooseFragment(Warp &warp) {
   if (others.size() > 1)
     mergeFragments(others);
 
-  // Choose the deepest call, and in it the lowest program counter. For the choices by age, first
-  // choose the fragment that was parked earliest, then always the fragment that was parked last,
-  // which is the one that just ran.
+  // Choose the deepest call, and in it the lowest program counter. To choose by age, take the
+  // fragment that was parked earliest, and from then on the one that was parked last, which is the
+  // one that just ran.
   const uint32_t choice = warp.choices++ % (choicesByAddress + choicesByAge);
   size_t chosen = others.size();
   for (size_t i = 0; i < others.size(); ++i) {

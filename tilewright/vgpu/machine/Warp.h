@@ -110,7 +110,7 @@ struct Warp {
   uint64_t matricesIssued = 0, matricesWaited = 0;
   std::vector<uint64_t> matrixCommits;
   std::shared_ptr<AsyncGroups> async; // created by the first asynchronous operation
-  /// In observed launches: the addresses of the last strong read, which may have overwritten its
+  /// In observed launches: the addresses of the last strong read. The read may have overwritten its
   /// address register.
   alignas(64) uint64_t readAt[32] = {};
 };
@@ -151,7 +151,8 @@ struct ClusterBarrier {
 
 /// How tensor-core instructions accumulate. `exact` rounds the exact sum once. `hopper` aligns all
 /// terms to the largest one and truncates them, as measured on that chip. `fast` adds one product
-/// after the other in f32, for long runs whose bits are not judged; sums of integers are exact.
+/// after the other in f32, for long runs whose exact bits do not matter; sums of integers are
+/// exact.
 enum class Arithmetic : uint8_t { exact, hopper, fast };
 
 /// The state of a launch that its blocks share.
@@ -183,8 +184,8 @@ struct Grid {
 
   static uint64_t nextId();
 
-  /// Takes up to `most` clusters that have not started, so that none else runs them. Sets the index
-  /// of the first; returns how many there are.
+  /// Takes up to `most` clusters that have not started, so that no other thread runs them. Sets the
+  /// index of the first; returns their number.
   uint64_t takeClusters(uint64_t most, uint64_t &first);
   /// %ctaid of the first block of a cluster.
   Dim3 firstBlockOf(uint64_t cluster) const;

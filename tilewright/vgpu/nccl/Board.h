@@ -40,7 +40,7 @@ struct HostLane {
   char payload[2][payloadBytes];
 };
 
-/// The part of the board that one rank writes. All numbers only grow.
+/// The part of the board that one rank writes. All of its counters only grow.
 struct RankSlot {
   std::atomic<uint32_t> claimed; // 1: the rank was taken
   std::atomic<RankState> state;
@@ -66,7 +66,7 @@ struct Mailbox {
 /// joined; the others open it through that process.
 class Board {
 public:
-  /// How a process finds a board; stored in an ncclUniqueId or in a payload.
+  /// How a process finds a board; stored in an ncclUniqueId or in an exchanged payload.
   struct Place {
     char magic[8] = {'t', 'w', 'n', 'c', 'c', 'l', '0', '1'};
     int32_t process = 0, file = -1;
@@ -76,7 +76,7 @@ public:
 
   /// Makes the file of a board; `file` is -1 if the host has no memory left.
   static Place create();
-  /// Closes the file of a place if this process made it.
+  /// Closes the file of a board if this process made it.
   static void close(const Place &place);
 
   Board() = default;
@@ -85,7 +85,7 @@ public:
   Board &operator=(const Board &) = delete;
 
   /// Maps the board for a communicator of `ranks` ranks; all ranks must pass the same number.
-  /// Returns an empty text, or why that is not possible.
+  /// Returns why that is impossible, or an empty text.
   std::string open(const Place &place, int ranks);
 
   int ranks() const { return count; }
@@ -117,11 +117,11 @@ private:
   std::atomic<uint32_t> *futex = nullptr;
 };
 
-/// Whether processes of peers have ended. Thread-safe.
+/// Detects when processes of peers have ended. Thread-safe.
 class Peers {
 public:
   ~Peers();
-  /// A member that joined and whose process ended before it left, or -1.
+  /// A member that joined and whose process ended without leaving; -1 if there is none.
   int ended(const Board &board, std::span<const int> members);
 
 private:

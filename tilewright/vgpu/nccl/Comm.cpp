@@ -13,8 +13,8 @@ namespace tilewright::vgpu::nccl {
 
 using namespace std::chrono_literals;
 
-/// How often a waiting rank checks whether processes have ended. A change of the board wakes it at
-/// once.
+/// How often a waiting rank checks whether processes have ended. Any change of the board wakes it
+/// immediately.
 static constexpr auto tick = 5ms;
 
 Comm::Comm(int rank, int ranks, CommConfig config)
@@ -68,7 +68,7 @@ ncclResult_t Comm::state() {
 }
 
 std::string Comm::describeGone(std::span<const int> members) {
-  // If a process has ended, that is the reason why the others abort.
+  // If a process has ended, report that: the other ranks abort because of it.
   if (const int other = peers.ended(board, members); other >= 0)
     return concat("rank ", other, " is gone: process ", board.slot(other).process.load(),
                   " has ended");

@@ -48,26 +48,27 @@ public:
   Board board;
   ncclComm_t handle = nullptr;
 
-  /// Joins the board at `place` and waits for all other ranks. `agreed` must be equal for all.
+  /// Joins the board at `place` and waits for all other ranks. `agreed` must be the same for all.
   ncclResult_t join(const Board::Place &place, uint64_t agreed);
 
-  // The answer of ncclCommGetAsyncError: ncclInProgress until a call that does not
-  // block is done, then its result.
+  // The answer of ncclCommGetAsyncError: ncclInProgress until a non-blocking call is done, then its
+  // result.
   ncclResult_t state();
   /// An error stays.
   void setState(ncclResult_t state);
   /// Forgets the error, after ncclCommRevoke.
   void clearState() { local = ncclSuccess; }
-  /// Whether a new call may begin: not while another is under way, nor after an error.
+  /// Whether a new call may begin: not while another is under way, and not after an error.
   ncclResult_t checkReady();
   /// Keeps the text for ncclGetLastError and returns the code.
   ncclResult_t fail(ncclResult_t code, std::string text);
   std::string lastError();
 
-  /// Ends the work on the device, both submitted and future.
+  /// Stops submitted work on the device; work that is submitted later does nothing.
   void stopDevice(RankState reason);
   bool isDeviceStopped() const { return deviceStopped; }
-  /// Also ends waits of the host; the communicator is then freed.
+  /// Stops work on the device and also ends waits of the host. The communicator is freed
+  /// afterwards.
   void abort();
   /// Whether an abort or a revoke ends the calls of this rank now.
   bool isEnding() const { return aborted || isInterrupting; }
@@ -79,10 +80,9 @@ public:
   /// Called when a group that uses this communicator begins or ends.
   void beginCall() { ++calls; }
   void endCall() { --calls; }
-  /// Waits until all work that was submitted is done. Fails if the communicator is aborted
-  /// meanwhile.
+  /// Waits until all submitted work is done. Fails if the communicator is aborted in the meantime.
   ncclResult_t flush();
-  /// Tells the other ranks that this one leaves without an error.
+  /// Tells the other ranks that this one leaves normally.
   void leave();
 
   /// All `members` pass a payload and get those of all, in order of the members. `what` describes
@@ -97,8 +97,8 @@ public:
   ncclResult_t exchange(std::string_view what, std::span<const std::byte> mine,
                         std::vector<std::string> &all);
 
-  /// Waits on the host until `isThere` holds for all members. `describe` tells what waits, for
-  /// messages.
+  /// Waits on the host until `isThere` holds for all members. `describe` names what the host waits
+  /// for, in error messages.
   ///  - ncclRemoteError: a member aborted, or its process ended
   ///  - ncclSystemError: the time limit passed
   ///  - ncclInternalError: this rank is ending, or `isOver`
@@ -119,8 +119,8 @@ public:
   std::map<ncclWindow_t, Window> windows;
   std::map<void *, Window> registrations;
   bool isFinalized = false, isRevoked = false;
-  // The last stream that got work, and an event after that work: work on other streams waits for
-  // it.
+  // The last stream that was given work, and an event after that work: work on other streams waits
+  // for it.
   CUstream lastStream = nullptr;
   cuda_api::CUevent lastEvent = nullptr;
   bool hasLast = false;

@@ -30,7 +30,7 @@ static ncclResult_t runJobs(std::vector<Job> &jobs) {
   for (size_t i = 0; i < jobs.size(); ++i)
     lanes[jobs[i].comms.front().get()].push_back(i);
   std::vector<std::thread> threads;
-  // A rank has finished its calls when its own lane has, even if other lanes still wait.
+  // A rank has finished its calls when its own lane has, even if other lanes are still waiting.
   auto runLane = [&](const std::vector<size_t> &lane) {
     for (size_t i : lane) {
       results[i] = jobs[i].run();
@@ -152,7 +152,8 @@ ncclResult_t dropGroup(double &seconds) {
     return failCall(ncclInvalidUsage, "ncclGroupSimulateEnd ends an outermost group only");
   Group all = std::exchange(group, {});
   drop(all);
-  // As if a call took 10 us and a device sent 100 GB/s: numbers that order calls by their size.
+  // Assumes that a call takes 10 us and that a device sends 100 GB/s: the estimates only order
+  // calls by size.
   seconds = 0;
   for (const Pending &one : all.pending)
     for (const Operation &operation : one.operations)

@@ -12,14 +12,14 @@ struct Job {
   /// Jobs with the same first communicator run one after the other, all others concurrently.
   std::vector<std::shared_ptr<Comm>> comms;
   std::function<ncclResult_t()> run;
-  /// Takes back what the call gave to the program. Called if run() fails or is never called.
+  /// Undoes what the call has returned to the program. Called if run() fails or is never called.
   std::function<void()> undo = [] {};
 };
 
 /// Begins a group, or one within the group of this thread.
 void beginGroup();
-/// Ends it. The outermost starts the calls of the group: it waits for them, or lets them continue
-/// if a communicator of the group does not block, and returns ncclInProgress.
+/// Ends the group. The outermost end starts the calls of the group. It waits for them, unless a
+/// communicator of the group is non-blocking: then it returns ncclInProgress.
 ncclResult_t endGroup();
 /// Drops the calls of the outermost group, and adds up how long their data would take.
 ncclResult_t dropGroup(double &seconds);
@@ -29,7 +29,7 @@ bool isInGroup();
 /// Adds a call to the group of this thread, which must be in one.
 void addJob(Job job);
 void addOperation(const std::shared_ptr<Comm> &comm, const Operation &operation);
-/// Makes the group of this thread fail at its end, if there is one. Returns `result`.
+/// If this thread is in a group, makes the group fail at its end. Returns `result`.
 ncclResult_t noteGroupError(ncclResult_t result);
 
 } // namespace tilewright::vgpu::nccl

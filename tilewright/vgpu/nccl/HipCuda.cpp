@@ -1,5 +1,5 @@
-// The functions of CUDA's driver that this library calls, on HIP: for librccl.so.1, which is linked
-// with libamdhip64.so.7. HIP has the same handles, flags and error numbers.
+// Implements, on HIP, the CUDA driver functions that this library calls: for librccl.so.1, which is
+// linked with libamdhip64.so.7. HIP has the same handles, flags and error numbers.
 #include "tilewright/hip-api/HipTypes.h"
 #include "tilewright/vgpu/nccl/Cuda.h"
 
@@ -24,7 +24,7 @@ hipError_t hipStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status);
 
 static CUresult resultOf(hipError_t error) { return static_cast<CUresult>(error); }
 
-/// HIP has a current device in place of a context: a context stands for a device.
+/// HIP has a current device instead of a context, so a context stands for a device.
 static CUcontext contextOf(int device) {
   return reinterpret_cast<CUcontext>(static_cast<uintptr_t>(device) + 1);
 }

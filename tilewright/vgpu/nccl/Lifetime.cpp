@@ -42,7 +42,7 @@ static uint64_t hashOf(const void *data, size_t bytes) {
   return hash;
 }
 
-/// Reads a configuration of this or another version of NCCL. Absent: `inherited`.
+/// Reads a configuration of this or another version of NCCL. If it is absent, returns `inherited`.
 static ncclResult_t readConfig(const ncclConfig_t *given, const CommConfig &inherited,
                                CommConfig &config) {
   config = inherited;
@@ -71,8 +71,8 @@ static ncclResult_t readConfig(const ncclConfig_t *given, const CommConfig &inhe
   return ncclSuccess;
 }
 
-/// Makes the current context that of the communicator. Without one, takes that of device 0, as the
-/// CUDA runtime does.
+/// Makes the current context the communicator's. If there is none, uses device 0's, as the CUDA
+/// runtime does.
 static ncclResult_t bindContext(Comm &comm, int device = -1) {
   if (const CUresult result = cuInit(0); result != CUDA_SUCCESS)
     return comm.fail(ncclUnhandledCudaError, concat("cuInit failed with ", int(result)));
@@ -122,8 +122,8 @@ static ncclResult_t addInit(ncclComm_t *result, int ranks, std::span<const ncclU
   return ncclSuccess;
 }
 
-/// Joins a communicator that ranks of `parent` make: `mine` is this rank's part of it. The first
-/// of the new ranks makes the board and publishes its place.
+/// Joins a communicator that ranks of `parent` make: `mine` is this rank's contribution. The first
+/// of the new ranks creates the board and publishes its location.
 struct Child {
   std::shared_ptr<Comm> comm; // null: the rank has no part
   int leader = -1;            // a rank of the parent
@@ -160,7 +160,7 @@ static std::shared_ptr<Comm> makeChild(Comm &parent, int rank, int ranks,
   return child;
 }
 
-/// Ends all work and calls of the rank on the communicator. Later calls may use the host only.
+/// Ends all work and calls of the rank on the communicator. Later calls may use only the host.
 static void revoke(Comm &comm) {
   comm.isRevoked = true;
   comm.stopDevice(RankState::revoked);
@@ -247,7 +247,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *uniqueId) {
   return ncclSuccess;
 }
 
-/// Runs `add` in a group of its own, or in that of the thread.
+/// Runs `add` in a group of its own, or in the thread's group.
 template <typename Add> static ncclResult_t inGroup(Add add) {
   beginGroup();
   const ncclResult_t added = noteGroupError(add());
@@ -371,7 +371,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t handle) {
     return failCall(ncclInvalidArgument, "invalid or destroyed communicator");
   if (!comm->isFinalized && !comm->isRevoked && comm->state() != ncclInProgress)
     comm->flush();
-  // The other ranks would wait for a rank that leaves while it initialises, so it aborts.
+  // If a rank left while it initialises, the other ranks would wait for it, so it aborts.
   if (comm->state() == ncclInProgress && !comm->isFinalized)
     comm->abort();
   else

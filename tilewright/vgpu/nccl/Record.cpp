@@ -66,7 +66,7 @@ static std::string leaks() {
 }
 
 namespace {
-/// Prints leaks at the end of the process, on demand.
+/// Prints leaks at the end of the process, if requested.
 struct AtEnd {
   AtEnd() {
     if (Settings::get().reportsLeaks)

@@ -28,7 +28,7 @@ template <typename Number> static std::optional<Number> numberIn(std::string_vie
   return value;
 }
 
-/// The words of a text between separators, without empty ones.
+/// The non-empty words of a text between separators.
 static std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -108,8 +108,8 @@ static Settings readSettings() {
       settings.problem = concat("TILEWRIGHT_VGPU_NCCL_VERSION is '", version,
                                 "', expected a version from 2.23 to 2.32, such as 2.27.5");
   }
-  // A kernel of NCCL that waits for another rank does not end, so the limit for kernels applies to
-  // it unless NCCL has its own.
+  // A NCCL kernel that waits for another rank does not end, so the time limit for kernels applies
+  // to it, unless NCCL has its own limit.
   for (const char *variable : {"TILEWRIGHT_VGPU_TIMEOUT", "TILEWRIGHT_VGPU_NCCL_TIMEOUT"})
     if (const std::string_view text = valueOf(variable); !text.empty()) {
       const std::optional<double> seconds = numberIn<double>(text);

@@ -35,12 +35,13 @@ struct Settings {
   static const Settings &get();
 };
 
-/// Reads "fail rank=1 call=ncclAllReduce number=3 result=2; delay ms=20 at=device". Returns why
-/// that is not possible, or an empty text.
+/// Reads "fail rank=1 call=ncclAllReduce number=3 result=2; delay ms=20 at=device". Returns why it
+/// cannot, or an empty text.
 std::string parseFaults(std::string_view text, std::vector<Fault> &faults);
 
-/// Applies the faults to a call of `rank` to `function` that begins now: may sleep, end the
-/// process, or never return; else returns the result with which the call fails, or ncclSuccess.
+/// Applies the faults to the call of `function` by `rank` that begins now. It may sleep, end the
+/// process, or never return; otherwise returns the result with which the call fails, or
+/// ncclSuccess.
 ncclResult_t meetFaults(std::string_view function, int rank, bool onDevice);
 
 } // namespace tilewright::vgpu::nccl

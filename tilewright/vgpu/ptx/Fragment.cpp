@@ -31,7 +31,7 @@ Fragment ofMma(const Instruction &instruction, char matrix, bool sparse) {
   unsigned elements = matrix == 'A'   ? shape.m * shape.k / (sparse ? 2 : 1)
                       : matrix == 'B' ? shape.n * shape.k
                                       : shape.m * shape.n;
-  // These products take types of 4 and 6 bits in bytes.
+  // These products store 4- and 6-bit types in bytes.
   const bool inBytes =
       instruction.has(Modifier::kindF8f6f4) || instruction.has(Modifier::kindMxf8f6f4);
   if (inBytes && (matrix == 'A' || matrix == 'B'))

@@ -48,8 +48,9 @@ enum class Handler : uint16_t {
 
 /// Which targets have an instruction, as the column `sm` of Instructions.def says.
 struct Requirement {
-  /// Targets from `architecture` on: all of them; this one with the suffix 'a' only; those with a
-  /// suffix ('a' or 'f'); those with a suffix that have tensor memory; those of them with 'a'.
+  /// The targets from `architecture` on: all of them; this one only, with suffix 'a'; those with a
+  /// suffix ('a' or 'f'); those with a suffix that have tensor memory; and of the latter, those
+  /// with 'a'.
   enum class Kind : char { all = 0, only = 'a', suffixed = 's', tensor = 't', exact = 'x' };
   uint16_t architecture = 0;
   Kind kind = Kind::all;

@@ -51,7 +51,7 @@ public:
   /// Consumes everything up to and including the brace that closes the last consumed brace.
   ///  - ptxSyntax: the brace is not closed.
   Status takeBraced(std::string_view &content, Position &end);
-  /// The same for text of another language, of which only braces and strings are read.
+  /// The same for text in another language, of which only braces and strings are recognised.
   Status skipBraced();
 
   /// Whether the last token is in inline assembly, which LLVM delimits with comments.

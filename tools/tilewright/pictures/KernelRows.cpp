@@ -50,8 +50,8 @@ static std::string padded(std::string text, size_t width) {
   return text;
 }
 
-/// Which engines may compute the products of kernels on GPUs: a line for each library, with the
-/// first version that may, or why none may.
+/// Which engines may compute the products of GPU kernels: one line per library, with the oldest
+/// version that may compute it, or the reason why none may.
 static std::string libraryLines(const artifact::Executable &executable,
                                 const std::vector<KernelRow> &rows) {
   namespace libraries = runtime::cuda::libraries;

@@ -114,7 +114,7 @@ static LogicalResult verifyAlias(CustomCallOp op, OutputOperandAliasAttr alias) 
   return success();
 }
 
-/// A custom call, but an op of the program to us: its shapes are known to all stages.
+/// Written as a custom call, but treated as an op of the program: all stages know its shapes.
 static LogicalResult verifyRaggedAllToAll(CustomCallOp op) {
   if (op->getNumOperands() != 6 || op->getNumResults() != 1)
     return op.emitOpError() << "@ragged_all_to_all must have 6 operands and 1 result, got "

@@ -38,8 +38,9 @@ Attention::Attention(AttentionProblem problem, ScoreFunction score, const CpuFea
       second(features, shape.weightType, shape.valueType),
       toResult(features, ElementType::f32, shape.resultType) {
   // The tile and the packed weights of 128 x 256 f32 take 256 KiB, and the blocks of keys and
-  // values 128 KiB for a depth of 64: together they fit in an L2 of 1 MiB, twice as many queries in
-  // one of 2 MiB. The product of a packed block of keys with them takes much longer than packing.
+  // values 128 KiB for a depth of 64. Together they fit in an L2 of 1 MiB; an L2 of 2 MiB has room
+  // for twice as many queries. Packing a block of keys takes much less time than the product with
+  // it.
   const int64_t unit = std::max(first.kernel().rows, second.kernel().rows);
   const int64_t rows = blocks.queries                    ? blocks.queries
                        : features.level2Bytes >= 2 << 20 ? 256
@@ -64,7 +65,7 @@ struct Attention::Task {
                                  &shape.queryRows, &shape.queryDepth},
         keys{static_cast<const std::byte *>(operands.keys), shape.keyType, &shape.keyRows,
              &shape.keyDepth},
-        // The columns of the second product are its lines, and the keys are summed.
+        // In the second product the columns of the values are its lines, and the keys are summed.
         values{static_cast<const std::byte *>(operands.values), shape.valueType,
                &shape.valueColumns, &shape.valueRows},
         result(static_cast<std::byte *>(operands.result)),
@@ -119,8 +120,8 @@ struct Attention::Task {
         masked.push_back(key);
       else
         add(block, key);
-    // A masked score has no weight beside a score that is greater by 104 (exp(-104) is 0 in f32).
-    // Otherwise, as in a row that is masked entirely, it counts.
+    // A masked score has no weight if another score exceeds it by 104 (exp(-104) is 0 in f32).
+    // Otherwise it counts, as in a row that is masked entirely.
     const bool needsMasked = std::any_of(block.maximum, block.maximum + rows, [&](float maximum) {
       return !(maximum - shape.maskedScore.value_or(0) > 104);
     });
@@ -197,8 +198,8 @@ private:
 void Attention::run(const AttentionOperands &operands, ThreadPool &pool) const {
   if (shape.queries <= 0 || shape.width <= 0 || shape.headCount() <= 0)
     return;
-  // Smaller blocks if there is not one for each thread. A row's result does not depend on the
-  // block.
+  // Use smaller blocks if there are fewer blocks than threads. A row's result does not depend on
+  // the block size.
   const int64_t heads = shape.headCount(), threads = pool.threadCount();
   const int64_t parts = (threads + heads - 1) / heads;
   const int64_t rows =
@@ -207,7 +208,7 @@ void Attention::run(const AttentionOperands &operands, ThreadPool &pool) const {
   const int64_t blocks = (shape.queries + rows - 1) / rows;
   pool.parallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      // The last queries first: with a causal mask they take longest.
+      // Start with the last queries: with a causal mask they take longest.
       const int64_t query = (blocks - 1 - i % blocks) * rows;
       Task(*this, operands, i / blocks).run(query, std::min(rows, shape.queries - query));
     }

@@ -1,5 +1,4 @@
-// Attention: a softmax of the scores of two operands times a third one, without all scores in
-// memory.
+// Attention: softmax(scores of two operands) times a third operand, without storing all scores.
 #ifndef TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
 #define TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTION_H
 
@@ -31,7 +30,7 @@ struct ScoreFunction {
                           int64_t columnBegin, int64_t columnEnd, float *tile, int64_t tileStride,
                           void *weights, int64_t weightsStride, float *maximum, float *sum,
                           float *factor);
-  /// Whether the score of each of these elements is AttentionProblem::maskedScore, whatever the
+  /// Whether the scores of all these elements are AttentionProblem::maskedScore, whatever the
   /// products are. Null if there is no mask.
   using IsMasked = bool (*)(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
                             int64_t columnBegin, int64_t columnEnd);
@@ -62,8 +61,8 @@ struct AttentionProblem {
   Placement queryRows, queryDepth, keyRows, keyDepth, valueRows, valueColumns, resultRows,
       resultColumns;
   std::vector<HeadDimension> heads;
-  /// The score where the mask is false. Blocks of it alone are computed only for rows that have no
-  /// greater score, in which their weights count.
+  /// The score where the mask is false. A block with only masked scores is computed only for rows
+  /// without a greater score, because only there its weights count.
   std::optional<float> maskedScore;
 
   int64_t headCount() const;

@@ -29,7 +29,7 @@ AttentionBackward::AttentionBackward(BackwardProblem backward, GradientFunction 
       storeQueries(features, ElementType::f32, problem.ofQueries.type),
       storeKeys(features, ElementType::f32, problem.ofKeys.type),
       storeValues(features, ElementType::f32, problem.ofValues.type) {
-  // Two tiles of 128 x 256 f32, and the packed blocks beside them, fit in an L2 of 1 MiB.
+  // Two tiles of 128 x 256 f32 fit in an L2 of 1 MiB together with the packed blocks.
   int64_t unit = 1, keyUnit = 1;
   for (const BlockProduct *product : {&scores, &cotangents, &toQueries})
     unit = std::max(unit, product->kernel().rows);
@@ -42,7 +42,7 @@ AttentionBackward::AttentionBackward(BackwardProblem backward, GradientFunction 
   blockKeys = blockOf(blocks.keys ? blocks.keys : 256, problem.forward.keys, keyUnit);
 }
 
-/// The numbers of heads: those that have their own keys, times those that share them.
+/// The number of heads with keys of their own, times the number of heads that share each of them.
 struct AttentionBackward::Heads {
   int64_t own = 1, shared = 1;
 
@@ -104,7 +104,7 @@ struct HeadTensors {
   }
 };
 
-/// The same operand with columns as lines, for products that sum over rows.
+/// The same operand with its columns as lines, for products that sum over rows.
 OperandView turned(OperandView view) {
   std::swap(view.lines, view.summed);
   return view;
@@ -118,7 +118,7 @@ struct Range {
 };
 } // namespace
 
-/// A range of keys and a range of queries of the heads that share keys.
+/// A range of keys, and a range of queries of the heads that share them.
 class AttentionBackward::Task {
 public:
   Task(const AttentionBackward &self, const BackwardOperands &operands,
@@ -129,7 +129,7 @@ public:
       heads.emplace_back(self.problem, operands, own, shared);
   }
 
-  /// All gradients of all heads that share the keys.
+  /// Computes all gradients of the heads that share the keys.
   void computeAll() { compute({0, shape.keys}, {0, shape.queries}, true, true); }
   /// The gradients of keys and values, for a block of keys.
   void computeKeys(int64_t key) {
@@ -143,7 +143,7 @@ public:
   }
 
 private:
-  /// The parts of the memory of a task.
+  /// The parts of a task's memory.
   enum Part {
     scoreKeys,      // packed keys and values, for the first two products
     valueLines,     //
@@ -200,7 +200,7 @@ private:
               0, width, to, layout.rows, layout.columns);
   }
 
-  /// A block of keys with all queries of the range.
+  /// Processes a block of keys with all queries of the range.
   void addKeys(const BlockMemory &memory, Range keys, Range queries) const {
     const HeadTensors &first = heads[0];
     const int64_t depth = shape.depth, width = shape.width;
@@ -307,7 +307,7 @@ std::vector<float> AttentionBackward::rowDots(const BackwardOperands &operands,
       numbers = reinterpret_cast<const float *>(loaded.data);
       float *sums = dots.data() + tensors.number * shape.queries + query;
       for (int64_t row = 0; row < rows; ++row) {
-        // Several sums, so that an addition does not wait for the one before it.
+        // Use several sums, so that an addition need not wait for the previous one.
         constexpr int64_t lanes = 16;
         float partial[lanes] = {};
         for (int64_t n = 0; n < width; ++n)
@@ -337,7 +337,8 @@ void AttentionBackward::run(const BackwardOperands &operands, ThreadPool &pool) 
       PanelScratch::ofThread().trim();
     });
   };
-  // With this many heads, threads wait for the last one for at most a quarter of the time.
+  // With at least this many heads per thread, threads are idle for at most a quarter of the time
+  // while the last one finishes.
   if (heads.own % threads == 0 || heads.own >= 4 * threads)
     return each(heads.own, [&](int64_t own) { Task(*this, operands, dots, own).computeAll(); });
   const int64_t ofKeys = operands.ofKeys || operands.ofValues ? blocksOf(shape.keys, blockKeys) : 0;

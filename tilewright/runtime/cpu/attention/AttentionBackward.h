@@ -1,4 +1,5 @@
-// AttentionBackward: the gradients of attention, without a value for each query and key in memory.
+// AttentionBackward: the gradients of attention, without storing a value for each pair of query and
+// key.
 #ifndef TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTIONBACKWARD_H
 #define TILEWRIGHT_RUNTIME_CPU_ATTENTION_ATTENTIONBACKWARD_H
 
@@ -22,7 +23,7 @@ struct GradientFunction {
                            const float *cotangents, int64_t stride, const float *rowDots,
                            void *weights, void *gradients);
   Compute compute = nullptr;
-  /// Whether all weights and gradients of a block are 0; null if that is not known.
+  /// Whether all weights and gradients of a block are 0; null if this is unknown.
   ScoreFunction::IsMasked isMasked = nullptr;
 };
 
@@ -45,8 +46,8 @@ struct BackwardProblem {
   ElementType gradientType = ElementType::f32;
   MatrixLayout cotangent, ofQueries, ofKeys, ofValues;
 
-  /// The strides of forward.heads. Gradients of keys and values are summed over a dimension that
-  /// `isSummed`.
+  /// The strides of the gradients along the dimensions of forward.heads. Gradients of keys and
+  /// values are summed over the dimensions that are `isSummed`.
   struct Head {
     int64_t cotangentStride = 0, ofQueriesStride = 0, ofKeysStride = 0, ofValuesStride = 0;
     bool isSummed = false;

@@ -73,8 +73,8 @@ public:
   const CallReader &reader;
   std::span<const int64_t> sizes;
   const size_t query, key, depth, width;
-  /// For each operand, then for each result: the stride along each dimension; 0 along those that it
-  /// lacks.
+  /// For each operand, then for each result: the stride along each dimension; 0 for dimensions that
+  /// the tensor lacks.
   std::vector<Dims> strides;
 
   ///  - libraryCall: `dims` does not fit the first `results` results and all operands.
@@ -93,7 +93,7 @@ public:
     return dims.empty() ? Status() : reader.failure("has too many dims: ", dims.size(), " more");
   }
 
-  ///  - libraryCall: a tensor varies along a dimension other than these and the heads.
+  ///  - libraryCall: a tensor has a dimension that is neither one of these nor a head dimension.
   Status checkVaries(size_t number, std::initializer_list<size_t> allowed) const {
     for (size_t dim = query; dim < sizes.size(); ++dim)
       if (strides[number][dim] != 0 &&
@@ -102,7 +102,7 @@ public:
     return Status();
   }
 
-  ///  - libraryCall: queries, keys or values vary along a wrong dimension.
+  ///  - libraryCall: queries, keys or values have a dimension that they must not have.
   Status checkOperands() const {
     TILEWRIGHT_TRY(checkVaries(0, {query, depth}));
     TILEWRIGHT_TRY(checkVaries(1, {key, depth}));
@@ -129,8 +129,8 @@ public:
             {strides[number][column], {}}};
   }
 
-  /// The problem of queries, keys and values, which are the first operands. Inputs of generated
-  /// code follow from operand `firstInput` on.
+  /// The problem for queries, keys and values, which are the first operands. The inputs of
+  /// generated code are the operands from `firstInput` on.
   AttentionProblem problem(size_t result, size_t firstInput) const {
     AttentionProblem problem;
     auto place = [&](size_t number, size_t row, size_t column, ElementType &type, Placement &rows,
@@ -184,7 +184,7 @@ private:
 static Status checkSizes(const CallReader &reader, std::span<const int64_t> sizes) {
   if (sizes.size() < 4)
     return reader.failure("must have at least 4 sizes, got ", sizes.size());
-  // Generated code numbers queries and keys with 32 bits.
+  // Generated code indexes queries and keys with 32 bits.
   for (int64_t size : sizes)
     if (size < 0 || size > std::numeric_limits<int32_t>::max())
       return reader.failure("sizes must be less than 2^31, got ", size);
@@ -198,12 +198,12 @@ static Status checkTypes(const CallReader &reader, std::initializer_list<Element
   return Status();
 }
 
-/// A body as a function of its ABI.
+/// The address of a body, as a function with the body's ABI.
 template <typename Function> static Function functionOf(Body body) {
   return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(body));
 }
 
-/// Whether `dims` has lists of all operands and of three results.
+/// Whether `dims` contains lists for all operands and three results.
 static bool isBackward(const artifact::AttentionCall &call, const LibrarySignature &types) {
   size_t ranks = 0;
   for (const auto &tensors : {types.operands, types.results})

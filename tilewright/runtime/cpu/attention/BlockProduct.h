@@ -14,7 +14,7 @@ inline int64_t bytesOf(ElementType type) {
   return static_cast<int64_t>(numerics::storageBytes(type));
 }
 
-/// Memory of one thread for the parts of a block, each aligned to cache lines.
+/// One thread's memory for the parts of a block, each aligned to cache lines.
 class BlockMemory {
 public:
   explicit BlockMemory(std::initializer_list<int64_t> sizes) {
@@ -41,8 +41,8 @@ public:
 
   const PanelKernel &kernel() const { return *panels; }
 
-  /// The size of the panels of a block. Panels are whole, because packing writes the zeros of
-  /// missing lines.
+  /// The size of the panels of a block. Panels are complete: packing fills missing lines with
+  /// zeros.
   int64_t lhsBytes(int64_t lines, int64_t summed) const;
   int64_t rhsBytes(int64_t lines, int64_t summed) const;
 

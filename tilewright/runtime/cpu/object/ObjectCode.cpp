@@ -75,7 +75,7 @@ private:
 
     bool isGlobal() const { return row->binding != STB_LOCAL && !row->name.empty(); }
     bool isUndefined() const { return row->isReserved && row->section == SHN_UNDEF; }
-    /// Of the symbols of one name, the one with the highest rank is the definition.
+    /// Among the symbols with the same name, the one with the highest rank is the definition.
     int rank() const { return 2 * !isUndefined() + (row->binding == STB_GLOBAL); }
     static constexpr int strongDefinition = 3;
   };

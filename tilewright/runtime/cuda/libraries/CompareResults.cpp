@@ -25,7 +25,7 @@ std::array<double, 256> valuesOf(ElementType type) {
   return values;
 }
 
-/// The Euclidean norm of each row of a matrix, elements times scales.
+/// The Euclidean norm of each row of a matrix, whose elements are multiplied by their scales.
 std::vector<double> rowNorms(const ScaledProduct &product, ElementType type, int64_t rows,
                              const std::byte *elements, const std::byte *scales) {
   const std::array<double, 256> values = valuesOf(type), scaleValues = valuesOf(product.scaleType);
@@ -72,16 +72,17 @@ double load(ElementType type, const std::byte *from) {
   return numerics::decode(type, bits);
 }
 
-/// Whether both values are results of the same sum, whose rounding is at most `bound`.
+/// Whether both values can be results of the same sum, whose rounding error is at most `bound`.
 bool agree(double ours, double theirs, double bound, const Precision &precision) {
   if (ours == theirs || (std::isnan(ours) && std::isnan(theirs)))
     return true;
-  // Operands have infinities or NaNs: which of them results depends on the order of the sum.
+  // The operands contain infinities or NaNs. Which of the two results depends on the order of the
+  // sum.
   if (!std::isfinite(bound))
     return !std::isfinite(ours) && !std::isfinite(theirs);
   if (std::isnan(ours) || std::isnan(theirs))
     return false;
-  // One of two neighbours may have been rounded to an infinity.
+  // One of two neighbouring values may have been rounded to infinity.
   const double x = std::clamp(ours, -precision.largest, precision.largest),
                y = std::clamp(theirs, -precision.largest, precision.largest);
   return std::abs(x - y) <=

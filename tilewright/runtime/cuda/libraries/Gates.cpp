@@ -93,7 +93,7 @@ std::string versionText(int version) {
 int oldestVersion(Library library) { return find(versionRows, library)->since; }
 int newestVersion(Library library) { return find(versionRows, library)->until - 1; }
 
-/// Reasons that no version changes: how the program laid out the product.
+/// Reasons that hold for every version: the layout that the program chose for the product.
 static std::string whyNotThisShape(Library library, const ScaledProduct &product) {
   const int64_t unit = find(alignmentRows, library)->bytes;
   auto rowOf = [&](ElementType type, int64_t count) { return numerics::arrayBytes(type, count); };
@@ -107,9 +107,9 @@ static std::string whyNotThisShape(Library library, const ScaledProduct &product
   if (rowOf(product.resultType, product.columns) % unit != 0)
     return concat("needs rows of the result of a multiple of ", unit, " bytes, got ",
                   rowOf(product.resultType, product.columns));
-  // Groups of 128 rows and 4 blocks follow one another along the depth. A second group of rows is
-  // not where a library looks for it if the program has room for more blocks than there are; nor is
-  // a second matrix, but cuBLASLt is called once for each.
+  // Scales are in groups of 128 rows and 4 blocks, which follow one another along the depth. If the
+  // program has padded the depth by more blocks, a second group of rows is not where a library
+  // expects it. The same holds for a second matrix, except that cuBLASLt is called once per matrix.
   const int64_t blocks = (product.depth / product.block + 3) / 4 * 4;
   if (product.paddedBlocks() != blocks && (std::max(product.rows, product.columns) > 128 ||
                                            (product.batch > 1 && library != Library::cublasLt)))

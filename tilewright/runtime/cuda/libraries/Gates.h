@@ -11,7 +11,7 @@
 namespace tilewright::runtime::cuda::libraries {
 
 enum class Library : uint8_t { cublasLt, cudnn };
-/// In the order in which they are asked.
+/// In the order in which they are tried.
 inline constexpr std::array allLibraries = {Library::cublasLt, Library::cudnn};
 
 /// "cuBLASLt"
@@ -22,11 +22,11 @@ std::string versionText(int version);
 int oldestVersion(Library library);
 int newestVersion(Library library);
 
-/// The reason why the library in this version must not compute the product on a GPU of this compute
-/// capability (100 for sm_100); empty if it may.
+/// Why this version of the library must not compute the product on a GPU of this compute capability
+/// (100 for sm_100); empty if it may.
 std::string whyNot(Library library, int version, int capability,
                    const artifact::ScaledProduct &product);
-/// The oldest version that may compute it there, for explanations; 0 if none may.
+/// The oldest version that may compute it on that GPU, for explanations; 0 if none may.
 int firstVersionFor(Library library, int capability, const artifact::ScaledProduct &product);
 
 } // namespace tilewright::runtime::cuda::libraries

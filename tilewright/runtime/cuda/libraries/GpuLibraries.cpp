@@ -12,8 +12,8 @@ namespace tilewright::runtime::cuda::libraries {
 /// NVIDIA recommends this much workspace for Blackwell.
 static constexpr size_t maxWorkspace = size_t(32) << 20;
 
-/// The files to try: the one that a variable names, else that of a virtual driver, else the
-/// system's.
+/// The files to try: the one that an environment variable names, otherwise the one beside a virtual
+/// driver, otherwise the system's.
 static std::vector<std::string> filesOf(const char *variable, std::vector<std::string> names,
                                         const DriverApi &api) {
   if (const char *named = std::getenv(variable); named && *named)
@@ -89,7 +89,7 @@ Choice GpuLibraries::choose(const std::shared_ptr<CudaDevice> &device,
     auto refuse = [&](std::string_view name, std::string_view reason) {
       choice.refusals.push_back(concat(name, " ", reason));
     };
-    // Whatever version there is, some products are not for it: nothing is loaded for them.
+    // No version can compute some products; no library is loaded for them.
     if (firstVersionFor(library, device->capability(), product) == 0) {
       refuse(nameOf(library),
              whyNot(library, newestVersion(library), device->capability(), product));

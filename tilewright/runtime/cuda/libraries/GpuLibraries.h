@@ -1,4 +1,4 @@
-// GpuLibraries: the libraries that may compute products of programs, and which one computes which.
+// GpuLibraries: the libraries that may compute products of programs, and the choice between them.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_GPULIBRARIES_H
 #define TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_GPULIBRARIES_H
 
@@ -20,7 +20,7 @@ enum class Use : uint8_t {
   check, // libraries; every run is compared, and a difference is a failure
 };
 
-/// Which library computes a product on a device.
+/// The library that computes a product on a device.
 struct Choice {
   std::unique_ptr<LibraryPlan> plan; // null if no library does
   std::string engine;                // "cuBLASLt 13.1.0"
@@ -31,17 +31,17 @@ struct Choice {
 class GpuLibraries {
 public:
   /// Reads TILEWRIGHT_GPU_LIBRARIES, and TILEWRIGHT_CUBLASLT_LIBRARY and TILEWRIGHT_CUDNN_LIBRARY,
-  /// which name files. Otherwise libraries beside the driver (the doubles of a virtual one) come
-  /// before those of the system. Nothing is loaded before a program needs it.
+  /// which name files. Otherwise libraries beside the driver (those of a virtual driver) are
+  /// preferred to the system's. Nothing is loaded before a program needs it.
   ///  - optionValue (E0002): a variable has another value.
   static Result<std::shared_ptr<GpuLibraries>> fromEnvironment(const DriverApi &api);
   ~GpuLibraries();
 
   Use use() const { return wanted; }
-  /// Asks one library after the other. Never fails: the program has a kernel.
+  /// Asks the libraries one after the other. Never fails: the program also has a kernel.
   Choice choose(const std::shared_ptr<CudaDevice> &device, const artifact::ScaledProduct &product);
 
-  /// Says once, on standard error, why a library did not compute a product.
+  /// Reports once, on standard error, why a library did not compute a product.
   static void say(const std::string &step, const std::string &reason);
 
 private:

@@ -1,4 +1,4 @@
-// LibraryEngine: a library of NVIDIA that multiplies block-scaled matrices, loaded at run time.
+// LibraryEngine: an NVIDIA library that multiplies block-scaled matrices, loaded at run time.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_LIBRARYENGINE_H
 #define TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_LIBRARYENGINE_H
 
@@ -24,16 +24,16 @@ struct ProductAddresses {
 class LibraryPlan {
 public:
   virtual ~LibraryPlan() = default;
-  /// Bytes of device memory that a run needs besides the operands.
+  /// The number of bytes of device memory that a run needs in addition to the operands.
   virtual size_t workspaceBytes() const = 0;
-  /// Queues the product on the stream. On failure nothing has been queued that writes the result,
-  /// or it will be overwritten: the caller may compute it otherwise.
+  /// Queues the product on the stream. After a failure, anything that was queued writes only to
+  /// memory that will be overwritten: the caller may compute the product in another way.
   virtual Status run(const ProductAddresses &addresses, cuda_api::CUdeviceptr workspace,
                      cuda_api::CUstream stream) = 0;
 };
 
 /// A library on one device, whose context must be current in each call. Failures have no error id:
-/// the caller uses its own kernel instead, and reports the message as the reason.
+/// the caller uses its own kernel instead, and reports the message as the reason for that.
 class LibraryEngine {
 public:
   virtual ~LibraryEngine() = default;
@@ -52,7 +52,7 @@ struct LoadedLibrary {
   Library library;
   std::string file;
   int version = 0;
-  /// Makes its engine for the current context.
+  /// Connects the library to the current context.
   Result<std::unique_ptr<LibraryEngine>> (*connect)(const LoadedLibrary &) = nullptr;
   std::shared_ptr<const void> functions; // of the library
 };
@@ -62,7 +62,7 @@ struct LoadedLibrary {
 Result<LoadedLibrary> loadCublasLt(const std::string &file);
 Result<LoadedLibrary> loadCudnn(const std::string &file);
 
-/// Has cuDNN check the graph that a plan of the product would be made of. Needs no GPU.
+/// Has cuDNN check the graph from which it would make a plan for the product. Needs no GPU.
 Status checkCudnnGraph(const LoadedLibrary &loaded, const artifact::ScaledProduct &product);
 
 } // namespace tilewright::runtime::cuda::libraries

@@ -13,7 +13,7 @@
 
 namespace tilewright::runtime::cuda::libraries {
 
-/// Bytes before and behind the memory that a library writes, and their value.
+/// The number of bytes before and after the memory that a library may write, and their value.
 static constexpr size_t guardBytes = 4096;
 static constexpr unsigned char guardByte = 0xa7, unwrittenByte = 0xff; // a NaN in every result type
 
@@ -94,14 +94,14 @@ Status LibraryProduct::needWorkspace(CudaRun &run) {
   return Status();
 }
 
-/// A comparison that cannot be made leaves the product to the kernel, which has computed it.
+/// If the comparison fails, the program keeps using the kernel, which has computed the product.
 Status LibraryProduct::submitCompared(CudaRun &run) {
   TILEWRIGHT_TRY(submitKernel(run));
   const CUstream stream = run.gpu.programs().stream();
   auto padded = [](size_t bytes) { return (bytes + 255) / 256 * 256; };
   const auto resultBytes = static_cast<size_t>(product.batch * product.resultBytes());
   const size_t workspaceBytes = choice.plan->workspaceBytes();
-  // A guard begins where the memory ends that the library may write.
+  // A guard begins at the end of the memory that the library may write.
   const size_t theirsAt = guardBytes, workspaceAt = padded(theirsAt + resultBytes + guardBytes);
   const size_t total = workspaceAt + padded(workspaceBytes + guardBytes);
   Result<Allocator::Block> memory =
@@ -185,7 +185,7 @@ Status LibraryProduct::compare(CudaRun &run, CUdeviceptr theirs,
     std::memcpy(&data.factor, host + parts.back().at, sizeof(float));
   const std::string difference = differenceOf(product, data);
   isTrusted = difference.empty();
-  // All runs have the library's result, so that equal runs have equal bits.
+  // Every run uses the library's result, so that equal runs give equal bits.
   if (isTrusted)
     return TILEWRIGHT_CUDA(run.gpu, cuMemcpyAsync, from.result, theirs,
                            bytesOf(product.resultBytes()), stream);

@@ -10,25 +10,25 @@
 
 namespace tilewright::runtime::cuda::libraries {
 
-/// One step on one device: a library's plan, and the kernel that the program has for it. The kernel
-/// computes the product if the library fails, or if its first result differs.
+/// One step on one device: a library's plan, and the program's kernel for the step. The kernel
+/// computes the product if the library fails, or if the library's first result differs.
 ///
 /// Not thread-safe: only the thread that runs the current task of the device's stream uses it.
 class LibraryProduct {
 public:
-  /// `zero` is the address of an f32 of 0 on the device.
+  /// `zero` is the device address of an f32 that is 0.
   LibraryProduct(const artifact::Step &step, const artifact::ScaledProduct &product, Choice choice,
                  Use use, Command kernel, CUdeviceptr zero);
 
   /// Queues the product on the stream of programs. The first time, and with Use::check each time,
-  /// the kernel computes it, too, the library writes to memory of its own with guards around it,
-  /// and the host waits and compares.
+  /// both compute the product: the kernel, and the library into separate memory between guards. The
+  /// host then waits and compares.
   ///  - cudaKernelFailed (E5129): the library wrote outside of its memory; or with Use::check, its
   ///    result differs. The message names the library and the element.
   ///  - outOfMemory (E5050): of a comparison with Use::check
   Status submit(CudaRun &run);
 
-  /// How products were computed in this process, for tests.
+  /// How the products of this process were computed, for tests.
   struct Counts {
     int64_t byLibrary = 0, byKernel = 0, compared = 0;
   };
@@ -40,7 +40,7 @@ private:
   Status needWorkspace(CudaRun &run);
   /// Compares the results once both have been queued.
   Status compare(CudaRun &run, CUdeviceptr theirs, std::span<const CUdeviceptr> guards);
-  /// The program's kernel computes the product from now on.
+  /// From now on the program's kernel computes the product.
   void refuse(const std::string &reason);
   ProductAddresses addressesIn(const CudaRun &run) const;
 

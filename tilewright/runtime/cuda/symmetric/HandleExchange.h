@@ -22,10 +22,11 @@ public:
 
   /// Takes ownership of the descriptor and keeps it open for the lifetime of this object.
   void offer(const std::string &name, int descriptor);
-  /// Waits until the process offers it; the caller closes it.
-  ///  - ranksNotConnected (E6032): it did not do so before the deadline, or cannot be reached.
+  /// Waits until the process offers the descriptor, which the caller must close.
+  ///  - ranksNotConnected (E6032): the process did not offer it before the deadline, or cannot be
+  ///    reached.
   ///  - unimplemented: the process is on another host.
-  ///  - what `check` returns, which is called again and again
+  ///  - any failure of `check`, which is called repeatedly
   Result<int> get(int64_t process, const std::string &name, Deadline deadline,
                   const std::function<Status()> &check);
 

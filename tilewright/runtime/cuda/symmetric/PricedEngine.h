@@ -39,7 +39,7 @@ public:
     nccl->revoke(why);
     own->revoke(why);
   }
-  ///  - unimplemented: our kernels cannot go on without a device yet.
+  ///  - unimplemented: our kernels cannot continue without a device yet.
   Result<std::unique_ptr<collective::DeviceEngine>> shrink(const std::vector<int64_t> &without,
                                                            uint64_t epoch, KeyValueStore &store,
                                                            Deadline deadline) override {

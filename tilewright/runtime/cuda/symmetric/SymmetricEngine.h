@@ -23,9 +23,9 @@ using CollectiveCompiler =
     std::function<Result<CollectiveImage>(const numerics::CollectiveKernel &)>;
 
 /// Each group of a clique has symmetric memory of its own on its devices: signals, the staging of
-/// one-shot kernels, and a window for operands and for results that are not in such memory already.
-/// Operands larger than the window are done in pieces. Sums have the order of the group, unless the
-/// multicast form is allowed.
+/// one-shot kernels, and a window for operands and results that are not yet in such memory.
+/// Operands larger than the window are processed in pieces. Sums have the order of the group,
+/// unless the multicast form is allowed.
 ///
 /// Kernels wait for each other on the devices, so the streams of different ranks must be able to
 /// run at the same time, and each device must have room for all blocks of a kernel.

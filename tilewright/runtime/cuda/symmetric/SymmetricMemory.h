@@ -42,7 +42,7 @@ public:
   /// The multicast address; 0 if the memory has none.
   CUdeviceptr multicast() const { return everywhere.address; }
 
-  /// The window of the same bytes of all parts, at `offset`, as rank `rank` passes it.
+  /// The window of the bytes at `offset` of all parts, as passed by rank `rank`.
   WindowArgument window(size_t rank, size_t offset) const;
 
 private:

@@ -11,8 +11,8 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// The dimensions of a value from the major to the minor one, if it is a tensor with a layout other
-/// than row-major; otherwise empty.
+/// The dimensions of a value from major to minor, if it is a tensor with a layout other than
+/// row-major; otherwise empty.
 SmallVector<int64_t> majorToMinor(std::optional<ArrayAttr> layouts, size_t number, Value value) {
   if (!layouts || number >= layouts->size() || !isa<RankedTensorType>(value.getType()))
     return {};

@@ -23,10 +23,10 @@ mlir::LogicalResult expandCholesky(stablehlo::CholeskyOp op, mlir::RewriterBase 
 mlir::LogicalResult expandTriangularSolve(stablehlo::TriangularSolveOp op,
                                           mlir::RewriterBase &rewriter);
 
-/// Expands a call of a routine of LAPACK, as JAX writes it for CPUs or GPUs.
+/// Expands a call of a LAPACK routine, as JAX writes it for CPUs or GPUs.
 mlir::LogicalResult expandRoutineCall(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
 
-/// Transposes the operands and results of a custom call whose handler asks for other layouts than
+/// Transposes the operands and results of a custom call whose handler requests layouts other than
 /// row-major.
 mlir::LogicalResult transposeCallBuffers(stablehlo::CustomCallOp op, mlir::RewriterBase &rewriter);
 

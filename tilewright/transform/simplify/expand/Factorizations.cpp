@@ -7,8 +7,8 @@ namespace tilewright::simplify {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The row, from j on, with the largest element of a column; the first such row if there are
-/// several: [batch].
+/// The row, from j on, that has the largest element of a column; the first one in case of a tie:
+/// [batch].
 static Value pivotRow(MatrixBuilder &b, Value column, Value j) {
   Value size = b.magnitude(column);
   const SmallVector<int64_t> shape(typeOf(size).getShape());
@@ -33,7 +33,7 @@ Lu factorLu(MatrixBuilder &b, Value a) {
     Value chosen = b.sumOver(b.select(isPivot, before, b.zeros(shape)), 1);
     Value here = b.spread(b.rowAt(before, j), shape, 2), row = b.spread(chosen, shape, 2);
     Value swapped = b.select(isHere, row, b.select(isPivot, here, before));
-    // A pivot of zero stays, because its column is zero below it.
+    // A zero pivot is kept: the column is zero below it.
     Value diagonal = b.reshape(b.elementAt(chosen, j), {batch, 1});
     diagonal = b.select(b.compare(diagonal, EQ, b.zeros({batch, 1})), b.number(typeOf(diagonal), 1),
                         diagonal);
@@ -68,7 +68,7 @@ Value firstOnDiagonal(MatrixBuilder &b, Value a, llvm::function_ref<Value(Value)
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   auto index = b.numbers(shape);
   Value found = b.both(b.isDiagonal(shape), isBad(a));
-  // The largest of n - i; 0 if no element is found.
+  // The maximum of n - i; 0 if no element is found.
   Value count = b.integer(index, static_cast<uint64_t>(shape[1]));
   Value rest = b.select(found, b.subtract(count, b.iota(index, 1)), b.integer(index, 0));
   Value largest = b.reduce(rest, b.index(0), {1, 2}, [&](ValueRange pair) {
@@ -116,8 +116,8 @@ struct TridiagonalStep {
     Value rows = b.select(b.isIndex(shape, 1, EQ, k), b.spread(here, shape, 2), a);
     return b.select(b.isIndex(shape, 1, EQ, next), b.spread(below, shape, 2), rows);
   }
-  /// Eliminates element k + 1, k. The state: the diagonals of U (second above, main, first above),
-  /// the right side.
+  /// Eliminates element (k + 1, k). The state consists of the diagonals of U (second superdiagonal,
+  /// first superdiagonal, main diagonal) and the right-hand side.
   SmallVector<Value> eliminate(Value lower, ValueRange state) {
     const SmallVector<int64_t> shape(typeOf(state[3]).getShape());
     const int64_t batch = shape[0], columns = shape[2];
@@ -126,7 +126,7 @@ struct TridiagonalStep {
     Value above = b.elementAt(state[2], k), aboveBelow = b.elementAt(state[2], next);
     Value stays = b.compare(b.magnitude(diagonal), GE, b.magnitude(below));
     Value pivot = b.select(stays, diagonal, below), other = b.select(stays, below, diagonal);
-    // Both are zero if the pivot is, because then nothing is left to eliminate.
+    // If the pivot is zero, both are zero, because nothing is left to eliminate.
     Value isZero = b.compare(pivot, EQ, b.zeros({batch}));
     Value factor = b.divide(other, b.select(isZero, b.number(typeOf(pivot), 1), pivot));
     Value pivotAbove = b.select(stays, above, diagonalBelow);
@@ -156,7 +156,7 @@ SmallVector<Value> solveTridiagonal(MatrixBuilder &b, Value lower, Value main, V
       b.loop(n - 1, {b.zeros({batch, n}), main, upper, rhs}, [&](Value k, ValueRange state) {
         return TridiagonalStep{b, k, b.plusOne(k)}.eliminate(lower, state);
       });
-  // Substitute from the last row on. The two rows after the last one are zeros.
+  // Substitutes from the last row upward. The two rows after the last one are zeros.
   Value none = b.zeros({batch, columns});
   Value x = b.loop(n, {u[3], none, none}, [&](Value number, ValueRange state) {
     Value k = b.subtract(b.index(n - 1), number);

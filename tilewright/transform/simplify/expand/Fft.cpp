@@ -75,7 +75,7 @@ void transformConstant(std::vector<Root> &values) {
 }
 
 /// A factor of `length` for the first of two steps; 0 if none is suitable. Prefers two factors of
-/// about the same size, then the largest one.
+/// similar size, otherwise the largest one.
 int64_t factorOf(int64_t length) {
   int64_t best = 0;
   for (int64_t factor = 2; factor <= maxDirect; ++factor)
@@ -112,8 +112,8 @@ public:
     const bool isInverse = kind == stablehlo::FftType::IFFT || kind == stablehlo::FftType::IRFFT;
     sign = isInverse ? 1 : -1;
     for (int64_t step = 0; step < count; ++step) {
-      // The half of a symmetric spectrum is that of the last dimension: a real transform begins
-      // with it, its inverse ends with it.
+      // Only half of a symmetric spectrum's last dimension is kept: a real transform begins with
+      // that dimension, and its inverse ends with it.
       const int64_t dim = isInverse ? rank - count + step : last - step;
       const int64_t length = lengths[static_cast<size_t>(dim - (rank - count))];
       if (kind == stablehlo::FftType::IRFFT && dim == last)
@@ -140,7 +140,7 @@ private:
     return onBoth(numbers, [&](Value value) { return b.transpose(value, permutation); });
   }
 
-  /// A constant of real numbers, one for each index in row-major order.
+  /// A constant of real numbers, given by a function of the index in row-major order.
   Value table(ArrayRef<int64_t> shape, llvm::function_ref<long double(int64_t)> element) {
     auto type = RankedTensorType::get(shape, real);
     const auto count = static_cast<size_t>(type.getNumElements());
@@ -156,7 +156,7 @@ private:
     return b.constant(DenseElementsAttr::get(type, ArrayRef(numbers)));
   }
 
-  /// Multiplies by a constant, which is broadcast along the dimensions before its own.
+  /// Multiplies by a constant, broadcast along the dimensions that precede its own.
   Numbers times(Numbers numbers, ArrayRef<int64_t> shape, ArrayRef<Root> factors) {
     const ArrayRef<int64_t> full = typeOf(numbers.real).getShape();
     SmallVector<int64_t> dims;

@@ -35,7 +35,7 @@ public:
     epsilon = std::ldexp(1.0, isDouble ? -52 : -23);
   }
 
-  /// The partners' slices along a dimension: the reversed value from `step` on, cyclically.
+  /// The partners' slices along a dimension: the value, reversed cyclically from `step` on.
   Value partnersOf(Value value, int64_t dim, Value step) {
     const SmallVector<int64_t> shape(typeOf(value).getShape());
     Value reversed = b.reverse(value, dim);
@@ -66,8 +66,8 @@ public:
     return b.multiply(larger, b.squareRoot(b.add(b.multiply(x, x), b.multiply(y, y))));
   }
 
-  /// The rotations of the pairs that are `isActive`, from the diagonal, that of the partners, and
-  /// the elements off the diagonal with their absolute values.
+  /// The rotations of the pairs that are `isActive`, from the diagonal, the partners' diagonal, and
+  /// the off-diagonal elements with their absolute values.
   Rotations rotate(Value diagonal, Value partners, Value element, Value size, Value isActive,
                    Value step) {
     const int64_t shape[] = {batch, n};
@@ -78,7 +78,7 @@ public:
     Value cotangent = b.divide(b.subtract(partners, diagonal), b.add(divisor, divisor));
     Value root = b.squareRoot(b.add(one, b.multiply(cotangent, cotangent)));
     Value tangent = b.divide(one, b.add(b.absolute(cotangent), root));
-    // Both rows of a pair must have opposite signs, also if the cotangent is zero.
+    // The rows of a pair must have opposite signs, even if the cotangent is zero.
     Value isFirst = b.compare(b.iota(b.numbers(shape), 1), LT, partnerNumber(shape, 1, step));
     Value isPositive =
         b.either(b.compare(cotangent, GT, zero), b.both(b.compare(cotangent, EQ, zero), isFirst));
@@ -102,7 +102,7 @@ public:
   }
 
   /// The scale by which each matrix is divided, so that the squares of its elements do not
-  /// overflow, and those of elements that matter do not underflow; 1 for ordinary matrices.
+  /// overflow, and the squares of significant elements do not underflow; 1 for ordinary matrices.
   Value unitOf(Value a) {
     Value largest = b.largestOver(b.magnitude(a), {1, 2});
     auto type = typeOf(largest);
@@ -161,7 +161,7 @@ public:
       : j(jacobi), b(jacobi.b), a(a), step(step), shape(typeOf(a).getShape()) {
     const int64_t batch = j.batch, n = j.n;
     Value partner = j.partnerNumber({batch, n}, 1, step);
-    // Element i, partner of i of each matrix.
+    // Element (i, partner of i) of each matrix.
     auto type = b.numbers({batch, n});
     auto times = [&](Value value, int64_t factor) {
       return b.multiply(value, b.integer(type, static_cast<uint64_t>(factor)));
@@ -174,8 +174,8 @@ public:
     nextDiagonal = b.subtract(diagonal, rotations.shift);
   }
 
-  /// The matrix rotated from both sides. Both triangles stay equal in all bits: the terms of an
-  /// element are those of the mirrored one, and each sum has two operands.
+  /// The matrix rotated from both sides. Both triangles stay equal bit by bit: an element has the
+  /// same terms as its mirror image, and each sum has two operands.
   Value rotated() {
     Value change = b.spread(rotations.change, shape, 1),
           cross = b.spread(rotations.change, shape, 2);
@@ -229,8 +229,8 @@ Eigen findEigen(MatrixBuilder &b, Value a, bool isLower) {
   auto goOn = [&](Value off) { return b.anyOf(isLarge(off), {0}); };
   const Value initial[] = {goOn(off), matrix, diagonal, b.identity(shape), off};
   SmallVector<Value> end = b.loopWhile(maxSweeps, initial, [&](Value, ValueRange state) {
-    // Elements far below the average wait for later sweeps. Otherwise rotations between nearly
-    // equal eigenvalues, whose angles are arbitrary, fill in again what others have cleared.
+    // Leave elements far below the average to later sweeps. Otherwise rotations between nearly
+    // equal eigenvalues, whose angles are arbitrary, would undo the work of others.
     Value least = b.multiply(b.squareRoot(state[4]),
                              b.number(b.reals({batch}), 1.0 / (16.0 * static_cast<double>(n))));
     SmallVector<Value> next = b.loop(n, state.slice(1, 3), [&](Value step, ValueRange state) {
@@ -259,13 +259,13 @@ struct SquareSingular {
 SquareSingular findSquareSingular(Jacobi &j, Value a, bool hasVectors) {
   MatrixBuilder &b = j.b;
   const int64_t batch = j.batch, n = j.n;
-  // The rotations are applied to the identity at the same time.
+  // Applies the same rotations to the identity.
   const int64_t square[] = {batch, n, n};
   Value rows = hasVectors ? b.concatenate({a, b.identity(square)}, 2) : a;
   auto vectorsOf = [&](Value rows) { return b.sliceAlong(rows, 2, 0, n); };
   auto type = b.reals({batch, n});
-  // Rows are orthogonal up to rounding errors of their product. A row that is a rounding error of
-  // the matrix needs no rotation.
+  // Rows count as orthogonal if their product is within rounding error. A row that is itself a
+  // rounding error of the matrix needs no rotation.
   const double tolerance = 2 * j.epsilon * std::sqrt(static_cast<double>(n));
   Value floor =
       b.multiply(j.sumOfSquares(a),
@@ -301,7 +301,7 @@ SquareSingular findSquareSingular(Jacobi &j, Value a, bool hasVectors) {
   if (!hasVectors)
     return {nullptr, values, nullptr, info};
   Value ordered = b.rowsInOrder(end[1], order);
-  // The rows divided by their lengths. A factorization gives vectors also for the value zero.
+  // The rows divided by their lengths. For the value zero, a factorization supplies the vectors.
   Qr qr = factorQr(b, b.adjoint(vectorsOf(ordered)));
   Value q = productOfReflectors(b, qr.matrix, qr.taus, n);
   Value sign = b.realPart(b.diagonalOf(qr.matrix));

@@ -1,8 +1,8 @@
 // Expands cholesky and triangular_solve.
 //
 // A matrix of up to 64 rows is factored or solved column by column, in a loop. Larger ones are
-// divided into blocks of 64: a loop over blocks does the same with blocks as elements. The inverses
-// of triangular diagonal blocks turn everything off the diagonal into matrix products.
+// divided into blocks of 64, and a loop over the blocks does the same with blocks in place of
+// elements. Inverting the triangular diagonal blocks turns all other steps into matrix products.
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/TensorBuilder.h"
@@ -198,7 +198,7 @@ private:
     return b.reshape(diagonal, {batch * blocks, blockSize, blockSize});
   }
 
-  /// Columns of block k, with zeros in the rows of the blocks up to k.
+  /// The columns of block k, with zeros in the rows of all blocks up to k.
   Value belowBlock(Value columns, Value k) {
     const SmallVector<int64_t> shape(typeOf(columns).getShape());
     const int64_t apart[] = {shape[0], shape[1] / blockSize, blockSize, shape[2]};
@@ -283,8 +283,8 @@ LogicalResult expandTriangularSolve(stablehlo::TriangularSolveOp op, RewriterBas
   const Type element = typeOf(op.getB()).getElementType(), wide = wideTypeOf(op.getB());
   Value a = flattened(b, b.convert(op.getA(), wide));
   Value rhs = flattened(b, b.convert(op.getB(), wide));
-  // Solve M * x = rhs with a lower triangle M: op(a), or its transpose for x * op(a) = rhs, in
-  // reverse order if it is an upper triangle.
+  // Solve M * x = rhs with a lower triangular M. M is op(a), or its transpose for x * op(a) = rhs;
+  // rows are reversed if it is upper triangular.
   const bool transposes = op.getTransposeA() != stablehlo::Transpose::NO_TRANSPOSE;
   if (op.getTransposeA() == stablehlo::Transpose::ADJOINT)
     a = b.conjugate(a);

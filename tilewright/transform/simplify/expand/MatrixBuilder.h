@@ -53,7 +53,7 @@ public:
 
   // Masks.
   Value isIndex(Shape shape, int64_t dim, Direction direction, Value number);
-  /// Like isIndex(), with a different number for each member of the batch.
+  /// Like isIndex(), with a different index for each member of the batch.
   Value isIndexOfEach(Shape shape, int64_t dim, Value each);
   Value isDiagonal(Shape shape);
   Value either(Value lhs, Value rhs) { return binary<stablehlo::OrOp>(lhs, rhs); }
@@ -61,7 +61,7 @@ public:
   // Absolute values.
   Value absolute(Value value);
   Value squareRoot(Value value);
-  /// |x|, or |Re x| + |Im x|, by which LAPACK compares complex numbers.
+  /// |x|, or |Re x| + |Im x|, which LAPACK uses to compare complex numbers.
   Value magnitude(Value value);
   /// |x|², which can overflow.
   Value squareOf(Value value);
@@ -83,7 +83,7 @@ public:
     Value tau;
     Value beta; // what the column has at j after the reflection
   };
-  /// The reflector whose adjoint clears a column below element j.
+  /// The reflector whose adjoint zeroes a column below element j.
   Reflector reflector(Value column, Value j);
   /// a - tau * v * (vᴴ a).
   Value reflected(Value a, Value vector, Value tau);

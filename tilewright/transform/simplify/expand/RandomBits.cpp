@@ -82,8 +82,9 @@ private:
       auto [x, y] = threeFryWords(b.add(spread(low, shape), numbers(shape)));
       return asResult(joined(x, y));
     }
-    // Two neighbours along the first dimension of even size, or else along the longest one, share a
-    // counter: elements as [outer][size][inner], counters as [outer][(size + 1) / 2][inner].
+    // Two neighbours along one dimension share a counter: along the first dimension of even size,
+    // or else along the longest one. Elements are [outer][size][inner], counters [outer][(size + 1)
+    // / 2][inner].
     size_t dim = 0;
     for (size_t other = 0; other < shape.size(); ++other) {
       if (shape[other] % 2 == 0) {

@@ -12,10 +12,11 @@ using namespace mlir;
 namespace tilewright::simplify {
 namespace {
 
-/// A combination of some elements of each window.
+/// A combination of some of the elements of each window.
 struct Partial {
   SmallVector<Value> values;
-  /// Which windows contain such an element; null for all. In the others, `values` are arbitrary.
+  /// The windows that contain such an element; null means all. In other windows, `values` are
+  /// arbitrary.
   Value present;
 };
 
@@ -49,7 +50,8 @@ public:
       return finish(foldTaps(inputs, window));
     if (padsWithIdentity && llvm::all_of(window, isApart))
       return finish({reduceBlocks(), Value()});
-    // One dimension after the other, the last first: elements are combined in row-major order.
+    // Processes the dimensions one by one, the last first: elements are combined in row-major
+    // order.
     Partial whole{inputs, Value()};
     for (size_t dim = window.size(); dim-- > 0;) {
       if (window[dim].isTrivial())
@@ -100,8 +102,8 @@ private:
     return results;
   }
 
-  /// Appends elements to a partial combination. `mask` states where there are such elements; null
-  /// for everywhere.
+  /// Appends elements to a partial combination. `mask` says where such elements exist; null means
+  /// everywhere.
   void append(Partial &partial, ValueRange elements, Value mask) {
     if (partial.values.empty()) {
       partial = {SmallVector<Value>(elements), mask};

@@ -7,8 +7,8 @@ namespace tilewright::simplify {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The next matrix of a factorization: column j is `column` from row `first` on, and the columns to
-/// its right are those of `rest`.
+/// The next matrix of a factorization: column j is taken from `column`, from row `first` on, and
+/// the columns to its right are taken from `rest`.
 static Value withColumn(MatrixBuilder &b, Value before, Value rest, Value column, Value j,
                         Value first) {
   const SmallVector<int64_t> shape(typeOf(before).getShape());
@@ -37,8 +37,8 @@ Qr factorQr(MatrixBuilder &b, Value a) {
   return {end[0], end[1]};
 }
 
-/// For each matrix, the next column, from j on: fixed columns first, then the one with the largest
-/// norm; the first such column if there are several.
+/// For each matrix, the column from j on to process next: fixed columns first, then the one with
+/// the largest norm; the first one in case of a tie.
 static Value nextColumn(MatrixBuilder &b, Value a, Value fixed, Value j) {
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   const int64_t columns[] = {shape[0], shape[2]};
@@ -148,14 +148,14 @@ Qr reduceToHessenberg(MatrixBuilder &b, Value a) {
         auto [vector, tau, beta] = b.reflector(b.columnAt(before, j), below);
         Value rest = b.reflected(before, vector, b.conjugate(tau));
         Value matrix = withColumn(b, before, rest, b.put(vector, below, beta), j, below);
-        // The reflector is zero up to element j, so columns up to j stay.
+        // The reflector is zero in all elements up to j, so the columns up to j do not change.
         return SmallVector<Value>{reflectedFromRight(b, matrix, vector, tau),
                                   b.put(state[1], j, tau)};
       });
   return {end[0], end[1]};
 }
 
-/// The Hermitian matrix whose lower triangle is given.
+/// The Hermitian matrix with this lower triangle.
 static Value completed(MatrixBuilder &b, Value a) {
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   auto index = b.numbers(shape);
@@ -195,7 +195,7 @@ Tridiagonal reduceToTridiagonal(MatrixBuilder &b, Value a, bool isLower) {
   Value isBelow = b.compare(b.iota(index, 1), GT, b.iota(index, 2));
   Value matrix = b.select(isBelow, end[1], given);
   matrix = b.select(b.isDiagonal(shape), b.spread(b.fromReal(main), shape, 1), matrix);
-  // The first element of each vector is on the diagonal below the main one.
+  // The first element of each vector is on the subdiagonal.
   Value under = b.slice(end[1], {0, 1, 0}, {batch, steps, steps}, {1, 1, 1});
   Value beside = b.realPart(b.diagonalOf(under));
   return {turned(matrix, {1, 2}), turned(main, {1}), turned(beside, {1}), turned(end[2], {1})};

@@ -1,4 +1,4 @@
-// Expands calls of LAPACK's routines, by the names that JAX gives them: lapack_sgeqrf_ffi for CPUs,
+// Expands calls of LAPACK routines, by the names that JAX gives them: lapack_sgeqrf_ffi for CPUs,
 // cusolver_geqrf_ffi for GPUs.
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/Routines.h"
@@ -13,8 +13,8 @@ namespace {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The routine's name without the prefix of a platform, the letter of a type and the suffix, for
-/// real elements: orgqr for lapack_zungqr_ffi.
+/// The routine's name for real elements, without the platform prefix, the type letter and the
+/// suffix: orgqr for lapack_zungqr_ffi.
 StringRef routineOf(StringRef name) {
   name.consume_back("_ffi");
   if (name.consume_front("lapack_")) {
@@ -26,7 +26,7 @@ StringRef routineOf(StringRef name) {
         .Case("hetrd", "sytrd")
         .Default(name);
   }
-  // cusolver_, cusparse_, cuhybrid_, cu_, and those of other vendors
+  // cusolver_, cusparse_, cuhybrid_, cu_, and the prefixes of other vendors.
   name = name.split('_').second;
   return name == "gtsv2" ? "gtsv" : name;
 }
@@ -181,12 +181,12 @@ LogicalResult Call::eigen() {
 LogicalResult Call::singular() {
   const bool hasNoVectors = option("", "mode", 'N').value_or(false);
   const bool hasVectors = option("compute_uv", "", 0).value_or(!hasNoVectors);
-  // The GPU routines that multiply return the right vectors as columns.
+  // The GPU routines that use matrix products return the right vectors as columns.
   const bool isAdjoint = routine == "gesvdj" || routine == "gesvdp";
   const bool isTransposed = option("transposed", "", 0).value_or(false);
   const ArrayRef<int64_t> shape = typeOf(op->getOperand(0)).getShape();
   const int64_t m = shape[shape.size() - 2], n = shape.back();
-  // A complete basis has as many vectors as they have elements.
+  // A complete basis has as many vectors as each vector has elements.
   const unsigned left = isTransposed ? 3 : 2, right = isTransposed ? 2 : 3;
   bool isFull = false;
   if (hasVectors) {
@@ -246,7 +246,7 @@ LogicalResult Call::expand() {
     return refuse("it is not a known routine");
   auto isEmpty = [](Value value) { return typeOf(value).getNumElements() == 0; };
   if (llvm::any_of(op->getOperands(), isEmpty)) {
-    // No rotations, no reflectors, no errors.
+    // There are no rotations, no reflectors and no errors.
     for (Value result : op->getResults())
       values.push_back(b.number(typeOf(result), 0));
     if (routine == "ormqr")

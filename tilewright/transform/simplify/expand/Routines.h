@@ -15,11 +15,11 @@ struct Lu {
 };
 Lu factorLu(MatrixBuilder &b, mlir::Value a);
 
-/// The permutation that a sequence of exchanges (j, pivots[j]) makes of 0, 1, 2, …
+/// The permutation of 0, 1, 2, … that results from a sequence of exchanges (j, pivots[j]).
 mlir::Value permutationOf(MatrixBuilder &b, mlir::Value pivots, int64_t size);
 
-/// For each matrix, the number from 1 of the first element on the diagonal for which `isBad` holds;
-/// 0 if there is none.
+/// For each matrix, the 1-based index of the first diagonal element for which `isBad` holds; 0 if
+/// there is none.
 mlir::Value firstOnDiagonal(MatrixBuilder &b, mlir::Value a,
                             llvm::function_ref<mlir::Value(mlir::Value)> isBad);
 
@@ -27,16 +27,16 @@ mlir::Value firstOnDiagonal(MatrixBuilder &b, mlir::Value a,
 mlir::Value updateCholesky(MatrixBuilder &b, mlir::Value r, mlir::Value w);
 
 /// Solves tridiagonal systems by elimination with row exchanges. `lower` starts with an element
-/// that is not used, `upper` ends with one. The results are the second diagonal above the main one
-/// of U (from element 1 on), its main diagonal, the first one above, the solution, and the number
-/// from 1 of the first zero on the main diagonal or 0.
+/// that is not used, `upper` ends with one. The results are the second superdiagonal of U (from
+/// element 1 on), its main diagonal, its first superdiagonal, the solution, and the 1-based index
+/// of the first zero on the main diagonal, or 0.
 llvm::SmallVector<mlir::Value> solveTridiagonal(MatrixBuilder &b, mlir::Value lower,
                                                 mlir::Value main, mlir::Value upper,
                                                 mlir::Value rhs);
 
 //===- Reflectors ----------------------------------------------------------===//
 
-/// R with the reflectors below its diagonal, and their factors.
+/// R with the reflectors below its diagonal, and the factors tau of the reflectors.
 struct Qr {
   mlir::Value matrix, taus;
 };
@@ -45,14 +45,14 @@ Qr factorQr(MatrixBuilder &b, mlir::Value a);
 struct PivotedQr {
   mlir::Value matrix, pivots, taus;
 };
-/// Like factorQr(), where each step exchanges its column with the longest one that is left. Columns
-/// whose number in `fixed` is not zero come first.
+/// Like factorQr(), but each step first exchanges its column with the longest remaining one.
+/// Columns with a nonzero number in `fixed` come first.
 PivotedQr factorPivotedQr(MatrixBuilder &b, mlir::Value a, mlir::Value fixed);
 
 /// The first `columns` columns of the product of the reflectors below the diagonal of `a`.
 mlir::Value productOfReflectors(MatrixBuilder &b, mlir::Value a, mlir::Value taus, int64_t columns);
 
-/// The product of the reflectors, or its adjoint, times c; c times it if not `isLeft`.
+/// The product of the reflectors, or its adjoint, times c; if not `isLeft`, c times it.
 mlir::Value multiplyByReflectors(MatrixBuilder &b, mlir::Value a, mlir::Value taus, mlir::Value c,
                                  bool isLeft, bool isAdjoint);
 

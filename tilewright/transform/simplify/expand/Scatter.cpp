@@ -1,7 +1,7 @@
 // Expands scatters into the forms that kernels can compute, on rows of a table [R, C]: rows that
 // are overwritten at unique indices, integers that are combined in any order, and updates that are
-// sorted by row. All are deterministic. A small table looks for the updates of each row instead. If
-// the body is not associative, the updates are written one after the other.
+// sorted by row. All are deterministic. For a small table, each row instead searches for its
+// updates. If the body is not associative, the updates are written one after the other.
 #include "tilewright/numerics/Dims.h"
 #include "tilewright/transform/simplify/expand/Expand.h"
 #include "tilewright/transform/simplify/expand/ScatterBody.h"
@@ -19,8 +19,8 @@ namespace {
 
 using enum stablehlo::ComparisonDirection;
 
-/// Below this number of comparisons of a row with an update, for all columns, looking for updates
-/// costs less than the kernels of a sort.
+/// The number of comparisons of a row with an update, over all columns, below which searching for
+/// updates costs less than the kernels of a sort.
 constexpr int64_t maxLookups = int64_t(1) << 24;
 
 int64_t position(ArrayRef<int64_t> list, int64_t value) {
@@ -64,11 +64,11 @@ private:
 
   SmallVector<Value> sortSegments(Value table, Value rows, Value updates);
 
-  /// How rows of the table are written: each overwritten at most once; or by the scatter's own
-  /// body, any number of times in any order, or with updates that are sorted by row.
+  /// The ways to write rows of the table: each row is overwritten at most once; the scatter's own
+  /// body is applied any number of times, in any order; or it is applied to updates sorted by row.
   enum class Form { unique, anyOrder, sorted };
   Value scatterRows(Value table, Value rows, Value updates, Form form);
-  /// Moves rows down by `distance`; rows that move in have undefined values.
+  /// Moves rows down by `distance`. The rows that move in have undefined values.
   Value shifted(Value value, int64_t distance);
 
   bool overwrites() { return body && body->replacesAll(); }
@@ -88,7 +88,7 @@ private:
   stablehlo::ScatterOp op;
   stablehlo::ScatterDimensionNumbersAttr numbers;
   TensorBuilder b;
-  /// The form of the body, if it is associative and the updates are its numbers.
+  /// The form of the body, if it is associative and combines the updates themselves.
   std::optional<ScatterBody> body;
   ArrayRef<int64_t> shape; // of an operand
   SmallVector<int64_t> window;
@@ -109,7 +109,7 @@ SmallVector<int64_t> Expansion::windowSizes() {
   return sizes;
 }
 
-/// The last dimensions, as many as every window covers, are the columns.
+/// The trailing dimensions that every window covers completely are the columns.
 void Expansion::chooseRows() {
   window = windowSizes();
   leading = shape.size();
@@ -162,7 +162,7 @@ Value Expansion::rowIndices() {
     Value starts = startsAlong(static_cast<int64_t>(dim), batch);
     if (!starts)
       continue;
-    // A window that is not inside is dropped as a whole.
+    // A window that is not completely inside the operand is dropped.
     inside = b.both(
         inside, b.both(b.compare(starts, GE, 0), b.compare(starts, LE, shape[dim] - window[dim])));
     if (dim < leading)
@@ -230,7 +230,8 @@ SmallVector<Value> Expansion::writeUnique(ValueRange tables, Value at, ValueRang
   return results;
 }
 
-/// For each row, the number of the last update that belongs to it: a maximum, in any order.
+/// For each row, the number of the last update that belongs to it. This is a maximum, so the order
+/// does not matter.
 SmallVector<Value> Expansion::lookUpLast(ValueRange tables, Value at, ValueRange updates) {
   auto pairs = RankedTensorType::get({rows, count}, i64());
   Value own = b.iota(pairs, 0), number = b.iota(pairs, 1);
@@ -248,8 +249,8 @@ SmallVector<Value> Expansion::lookUpLast(ValueRange tables, Value at, ValueRange
   return results;
 }
 
-/// Each row of the table combines the updates that belong to it, as a reduction over all updates in
-/// which the others take no part.
+/// Each row of the table combines its updates by a reduction over all updates, in which updates of
+/// other rows have no effect.
 SmallVector<Value> Expansion::lookUp(ValueRange tables, Value at, ValueRange updates) {
   if (overwrites())
     return lookUpLast(tables, at, updates);
@@ -300,8 +301,8 @@ Expansion::Sorted Expansion::sortByRow(Value at, ValueRange updates) {
   return result;
 }
 
-/// Sorts the updates by row, combines those of each row in steps of doubling distance, and writes
-/// the last of each row, which then has all of them.
+/// Sorts the updates by row and combines those of each row in steps of doubling distance. The last
+/// update of each row then contains all of them and is written.
 SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange updates) {
   auto [keys, values] = sortByRow(at, updates);
   auto keyType = vectorOf(count, i64());
@@ -328,7 +329,7 @@ SmallVector<Value> Expansion::writeInOrder(ValueRange tables, Value at, ValueRan
   auto [keys, values] = sortByRow(at, updates);
   auto keyType = vectorOf(count, i64());
   Value number = b.iota(keyType, 0), none = b.integer(keyType, static_cast<uint64_t>(rows));
-  // The number of an update among those of its row: its distance from the first of them.
+  // The number of an update among the updates of its row: its distance from the first of them.
   Value isFirst =
       b.binary<stablehlo::OrOp>(b.compare(number, EQ, 0), b.compare(keys, NE, shifted(keys, 1)));
   Value first = b.select(isFirst, number, b.integer(keyType, 0));
@@ -371,7 +372,8 @@ SmallVector<Value> Expansion::combine(ValueRange tables, Value at, ValueRange up
   if (!body)
     return writeInOrder(tables, at, updates);
   const SmallVector<Value> numbers = body->numbersFrom(b, updates);
-  // A reduction has no order, which matters if some operands are replaced and others are not.
+  // A reduction has no order, and the order matters if some operands are replaced and others are
+  // not.
   if (body->replacesSome() && !body->replacesAll())
     return sortFirst(tables, at, numbers);
   // Saturates, because sizes are below 2^63 each.
@@ -390,7 +392,7 @@ SmallVector<Value> Expansion::run() {
     tables.push_back(b.reshape(b.convert(input, element), {rows, columns}));
     updates.push_back(updateRows(b.convert(update, element)));
   }
-  // A table of one element gets a second row, which nothing is written to.
+  // A table of one element gets a second row, to which nothing is written.
   const bool isSingle = rows == 1;
   if (isSingle)
     for (Value &table : tables)

@@ -49,8 +49,8 @@ SmallVector<Value> ScatterBody::numbersFrom(TensorBuilder &b, ValueRange updates
   auto isUpdate = [&](size_t i) { return parts[i].number == body->getArgument(count + i); };
   SmallVector<Value> numbers(updates);
   if (!llvm::all_of(llvm::seq(count), isUpdate)) {
-    // Clone the body with the updates' numbers as its results. They do not depend on the elements
-    // of the table, so any tensor of the same type can take their place.
+    // Clone the body so that it returns the numbers that it makes of the updates. They do not
+    // depend on the elements of the table, so any tensor of the same type can be passed for these.
     Region region;
     IRMapping mapping;
     body->cloneInto(&region, mapping);

@@ -8,18 +8,15 @@
 
 namespace tilewright::simplify {
 
-/// A body whose updates can be combined with each other before an element is: for each operand an
-/// associative op on the element and on a number that depends only on the updates.
-///
-///   (a, b) -> a + b * b      becomes the updates b * b and the op `add`
-///   (a, b) -> a - b          becomes the updates -b and the op `add`
-///   (a, b) -> negate(a)      is not such a body
+/// A body whose updates can be combined with each other before they are combined with an element.
+/// For each operand it has an associative op, applied to the element and to a number that depends
+/// only on the updates.
 class ScatterBody {
 public:
   /// nullopt if the body of a scatter of `operands` tensors does not have this form.
   static std::optional<ScatterBody> of(mlir::Region &body, size_t operands);
 
-  /// The numbers that are combined, from updates of one shape.
+  /// The numbers to combine, computed from updates of one shape.
   llvm::SmallVector<mlir::Value> numbersFrom(TensorBuilder &b, mlir::ValueRange updates) const;
   /// Combines earlier numbers, or elements, with later ones.
   llvm::SmallVector<mlir::Value> join(TensorBuilder &b, mlir::ValueRange earlier,

@@ -57,7 +57,8 @@ private:
     Value tap;  // its tap, -1 while there is none
   };
 
-  /// Proceeds with the elements under the next tap. The selected element stays if the body says so.
+  /// Continues with the elements under the next tap. The body decides whether the selected element
+  /// stays.
   Search step(const Search &search, Value elements, Value mask, Value tap) {
     Value keeps = b.apply(op.getSelect(), {search.best, elements}).front();
     keeps = b.both(keeps, b.compare(search.tap, GE, 0));
@@ -89,7 +90,7 @@ private:
     return search.tap;
   }
 
-  /// The digits of a scalar number: row-major coordinates in a box of `sizes`.
+  /// Splits a scalar index into row-major coordinates in a box of `sizes`.
   SmallVector<Value> coordinates(Value number, ArrayRef<int64_t> sizes) {
     RankedTensorType index = typeOf(number);
     SmallVector<Value> result(sizes.size());
@@ -133,7 +134,8 @@ private:
   }
 
   /// Combines the sources of the windows that selected each element. The elements are arranged in
-  /// blocks that have the same windows, two dimensions for each one: block, place in the block.
+  /// blocks that share the same windows, with two dimensions for each original one: block, and
+  /// position in the block.
   Value collect(Value taps) {
     const SmallVector<Cover> covers(window.begin(), window.end());
     SmallVector<int64_t> low, high, none, shape, counts, blocks;
@@ -183,8 +185,8 @@ private:
     return inOrder(result, covers);
   }
 
-  /// Combines each element with the source of the window at the given distance before its own, if
-  /// that window selected it.
+  /// Combines each element with the source of the window at the given distance before its own
+  /// window, if that window selected the element.
   Value pull(Value result, Value taps, Value source, ArrayRef<Value> distance,
              ArrayRef<Cover> covers) {
     const ArrayRef<int64_t> shape = typeOf(result).getShape();

@@ -7,7 +7,7 @@
 
 namespace tilewright::simplify {
 
-/// Adds the ops that only expansions use.
+/// Extends ShapedBuilder by ops that only expansions use.
 class TensorBuilder : public stablehlo::ShapedBuilder {
 public:
   using ShapedBuilder::compare;
@@ -58,7 +58,7 @@ public:
   llvm::SmallVector<Value> reduce(mlir::ValueRange values, mlir::ValueRange inits,
                                   llvm::ArrayRef<int64_t> dims, Body body);
   /// Sorts along `dim`; equal elements keep their order. The body takes two elements of each value
-  /// and says whether the first ones come before.
+  /// and returns whether the first elements come before the second.
   llvm::SmallVector<Value> sort(mlir::ValueRange values, int64_t dim, Body body);
 
   /// A loop that computes the next state from the number of the iteration, an i32, and the state.
@@ -71,7 +71,7 @@ public:
   llvm::SmallVector<Value> loopWhile(int64_t maxCount, mlir::ValueRange state, Iteration iteration);
 
 private:
-  /// Goes on while `hasMore` holds for the number of the iteration and the state.
+  /// Continues while `hasMore` holds for the number of the iteration and the state.
   llvm::SmallVector<Value>
   loop(llvm::function_ref<Value(Value number, mlir::ValueRange state)> hasMore,
        mlir::ValueRange state, Iteration iteration);

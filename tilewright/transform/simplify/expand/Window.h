@@ -16,7 +16,8 @@ struct WindowAxis {
   int64_t input = 1;     // elements of the tensor
   int64_t positions = 1; // positions of the window
 
-  /// Where tap `tap` of position 0 is, in elements of the dilated tensor without its padding.
+  /// The position of tap `tap` of position 0, in elements of the dilated tensor without its
+  /// padding.
   int64_t offsetOf(int64_t tap) const { return tap * windowDilation - low; }
   /// The number of elements of the dilated tensor, without padding.
   int64_t extent() const { return input == 0 ? 0 : (input - 1) * baseDilation + 1; }
@@ -59,8 +60,8 @@ struct Presence {
 Presence presenceOf(TensorBuilder &b, llvm::ArrayRef<WindowAxis> window,
                     llvm::ArrayRef<int64_t> tap);
 
-/// Whether elements of a dilated and padded dimension are elements of the tensor, for the elements
-/// at the given indices (a tensor of i32, which start behind the padding at `low`).
+/// Which elements of a dilated and padded dimension are elements of the tensor, for the elements at
+/// the given indices (a tensor of i32; index 0 is after the padding `low`).
 mlir::Value isElement(TensorBuilder &b, const WindowAxis &axis, mlir::Value indices);
 
 /// Calls `visit` with every tap in row-major order.

@@ -6,8 +6,8 @@ template <typename T> static bool isDenormal(T value) {
   return exponentOf(value) == 0 && mantissaOf(value) != 0;
 }
 
-// When a quotient is near the largest number, by which power of two operands are scaled, and which
-// numerators are tiny.
+// Constants of the division steps: when a quotient is near the largest number, by which power of
+// two operands are scaled, and which numerators are tiny.
 template <typename T> inline constexpr int nearMaximum = sizeof(T) == 4 ? 96 : 768;
 template <typename T> inline constexpr int scaling = sizeof(T) == 4 ? 64 : 128;
 template <typename T> inline constexpr int tinyExponent = sizeof(T) == 4 ? 23 : 53;
@@ -22,7 +22,7 @@ template <typename T> WithMask<T> divScale(T a, T b, T c) {
   if (isDenormal(b))
     return {up, false};
   const bool isReciprocalTiny = isDenormal(T(1) / b), isQuotientTiny = isDenormal(c / b);
-  // The manual scales the denominator up here too, which would overflow: a reciprocal is denormal
+  // The manual also scales the denominator up here. That would overflow: a reciprocal is denormal
   // only if the denominator is near the largest number.
   if (isReciprocalTiny && isQuotientTiny)
     return {isDenominator ? down : a, true};

@@ -95,7 +95,7 @@ inline f64 addToOdd(f64 product, f64 c) {
   return fromBits<f64>(bits);
 }
 
-/// a * b + c with one rounding.
+/// Fused multiply-add: a * b + c, rounded once.
 inline f16 fuse(f16 a, f16 b, f16 c) { return static_cast<f16>(addToOdd(f64(a) * f64(b), f64(c))); }
 inline f32 fuse(f32 a, f32 b, f32 c) { return std::fma(a, b, c); }
 inline f64 fuse(f64 a, f64 b, f64 c) { return std::fma(a, b, c); }
@@ -135,7 +135,7 @@ template <typename T> T divFixup(T a, T b, T c) {
     return infinity<T>(negative);
   if (absoluteB == inf || c == 0)
     return negative ? T(-0.0) : T(0);
-  // Below half of the smallest denormal, where the steps before may have overflowed.
+  // Below half of the smallest denormal, where the earlier steps may have overflowed.
   constexpr int least = formatOf<T>.bias + formatOf<T>.mantissaBits;
   if (exponentOf(c) - exponentOf(b) < -least)
     return negative ? T(-0.0) : T(0);
@@ -144,7 +144,8 @@ template <typename T> T divFixup(T a, T b, T c) {
   const T absolute = a < 0 ? -a : a;
   return negative ? -absolute : absolute;
 }
-/// The last step: a * b + c, unscaled if `vcc`. An f32 is rounded once, also if it is denormal.
+/// The last step: a * b + c, unscaled if `vcc`. An f32 result is rounded only once, even if it is
+/// denormal.
 inline f32 divFmas(f32 a, f32 b, f32 c, bool vcc) {
   if (!vcc)
     return std::fma(a, b, c);
@@ -156,8 +157,8 @@ inline f64 divFmas(f64 a, f64 b, f64 c, bool vcc) {
   return vcc ? (exponentOf(c) > 1023 ? std::ldexp(sum, 128) : std::ldexp(sum, -128)) : sum;
 }
 
-/// An element of a format of 8 bits as f32, and back. A number beyond the largest finite one
-/// becomes infinity, or NaN if the format has no infinity (MODE.FP16_OVFL = 0).
+/// An element of an 8-bit format as f32, and back. A number beyond the largest finite one becomes
+/// infinity, or NaN if the format has no infinity (MODE.FP16_OVFL = 0).
 template <numerics::ElementType type> f32 fromByte(u32 byte) {
   return static_cast<f32>(numerics::decode(type, byte & 255));
 }
@@ -171,7 +172,7 @@ template <numerics::ElementType type> u16 toBytePair(f32 a, f32 b) {
   return static_cast<u16>(toByte<type>(a) | toByte<type>(b) << 8);
 }
 
-/// The sum of the products of the elements of `bits` bits.
+/// The dot product of two vectors of `bits`-bit elements.
 template <unsigned bits, bool isSigned> i64 dotProduct(u32 a, u32 b) {
   auto element = [](u32 dword, unsigned shift) -> i64 {
     const u32 top = dword << (32 - bits - shift);
@@ -182,7 +183,7 @@ template <unsigned bits, bool isSigned> i64 dotProduct(u32 a, u32 b) {
     sum += element(a, shift) * element(b, shift);
   return sum;
 }
-/// Two products, added one after the other, each with one rounding.
+/// Adds two products, one after the other; each addition is rounded once.
 inline f32 dotHalves(u32 a, u32 b, f32 c) {
   auto half = [](u32 bits) { return f32(fromBits<f16>(bits)); };
   return fuse(half(a >> 16), half(b >> 16), fuse(half(a & 0xffff), half(b & 0xffff), c));

@@ -9,9 +9,9 @@ namespace tilewright::vgpu::amdgcn {
 /// The lane whose value `lane` reads; nullopt if there is none.
 std::optional<unsigned> dppSource(unsigned pattern, unsigned lane);
 
-/// Moves the values of a source between lanes and makes it point to `buffer`. Returns the lanes
-/// that are written: those of EXEC, of the rows and banks that are enabled, and whose source lane
-/// exists and is active. With bound_ctrl, a missing source lane is 0 instead.
+/// Moves the values of a source between lanes and points it to `buffer`. Returns the lanes that are
+/// written: those of EXEC, of the rows and banks that are enabled, and whose source lane exists and
+/// is active. With bound_ctrl, a missing source lane is 0 instead.
 LaneMask applyDpp(const Wave &wave, const DppControl &dpp, const void *&source, LaneValues &buffer);
 
 } // namespace tilewright::vgpu::amdgcn

@@ -1,4 +1,4 @@
-// FLAT, GLOBAL, SCRATCH and MUBUF: how the address of a lane is computed, and what is done there.
+// FLAT, GLOBAL, SCRATCH and MUBUF: computes the address of each lane and performs the access.
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/amdgcn/execute/Memory.h"
 #include "tilewright/vgpu/amdgcn/watch/Watch.h"
@@ -9,7 +9,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// Copies to LDS. The address there is the same for the wave; each lane has its place after it.
+/// Copies to LDS. The wave has one LDS address; lanes write consecutive elements from there.
 static void loadToLds(Wave &wave, const Op &op, unsigned lane, const std::byte *memory) {
   const unsigned bytes = op.meaning.memory->bytes, step = bytes == 4 ? 4 : 16;
   const uint64_t offset = (wave.scalars[m0Slot] & 0x3ffff) +
@@ -18,8 +18,8 @@ static void loadToLds(Wave &wave, const Op &op, unsigned lane, const std::byte *
     std::memcpy(lds, memory, bytes);
 }
 
-/// Performs the access of a lane at `memory`. `destination` is where a load or an atomic operation
-/// puts its result, if it has one.
+/// Performs the access of a lane at `memory`. A load or an atomic operation puts its result into
+/// `destination`.
 static void access(Wave &wave, const Op &op, unsigned lane, std::byte *memory,
                    const Slot &destination) {
   const MemoryMeaning &meaning = *op.meaning.memory;
@@ -130,9 +130,9 @@ static Resource resourceOf(const Wave &wave, const Slot &slot) {
           .flags = words[1]};
 }
 
-/// The offset of a lane in the buffer; nullopt if it is outside. Bounds of a raw buffer are in
-/// bytes and are checked for each dword, or for all bytes of an atomic operation, which cannot be
-/// performed in part; those of a structured one are in records.
+/// The offset of a lane in the buffer; nullopt if it is out of bounds. The bounds of a raw buffer
+/// are in bytes, and are checked for each dword, or for all bytes of an atomic operation, which
+/// cannot be performed in part; those of a structured buffer are in records.
 static std::optional<uint64_t> offsetOf(const Wave &wave, const Op &op, const Resource &resource,
                                         unsigned lane, unsigned dword, unsigned bytes) {
   const MemoryBits &bits = op.instruction.memory;
@@ -160,7 +160,7 @@ static void runBuffer(Wave &wave, const Op &op) {
                             concat(placeOf(op), " uses a swizzled buffer, which the virtual "
                                                 "GPU does not support")));
   const uint64_t base = resource.base + static_cast<uint32_t>(readScalar(wave, op.sources[3]));
-  // One step for each dword, because a part of a wide access may be out of bounds.
+  // Processes each dword separately, because a part of a wide access may be out of bounds.
   const bool isAtomic = meaning.kind == MemoryKind::atomic;
   const unsigned steps = isAtomic || meaning.bytes < 4 ? 1 : meaning.bytes / 4;
   MemoryMeaning part = meaning;
@@ -201,8 +201,8 @@ static void runBuffer(Wave &wave, const Op &op) {
   });
 }
 
-/// Caches: memory is always coherent here, but without these instructions it need not be. Those
-/// that write a cache back have done it when they were waited for.
+/// Cache instructions. Our memory is always coherent, but on the chip it is coherent only after
+/// these instructions. Write-backs complete when they are waited for.
 static void invalidateCaches(Wave &wave, const Op &op) {
   if (wave.watch && op.counter == Counter::none)
     wave.watch->fence(op);

@@ -45,7 +45,7 @@ void InFlight::setWritten() {
           written.set(bitOf(result) + i);
 }
 
-/// The operation in flight that writes a register which `op` uses; null if there is none.
+/// The operation in flight that writes a register that `op` uses; null if there is none.
 const InFlight::Issued *InFlight::find(const Op &op, const Use &use) const {
   if (!isRegister(use.slot))
     return nullptr;
@@ -56,7 +56,7 @@ const InFlight::Issued *InFlight::find(const Op &op, const Use &use) const {
     return nullptr;
   for (const Queue *queue : {&vector, &local, &scalar})
     for (const std::shared_ptr<Issued> &issued : *queue) {
-      // Results of one queue arrive in order, so that the last one stays.
+      // Results of one queue arrive in order, so the last one remains.
       const bool isOrdered = use.writes && issued->op->counter == op.counter &&
                              op.counter != Counter::scalar && op.counter != Counter::flat;
       if (overlap(use.slot, resultOf(*issued->op)) && !isOrdered)
@@ -150,8 +150,8 @@ void InFlight::execute(Wave &wave, const Op &op) {
 
 // -- Completion
 
-/// Runs an operation with the registers of its issue. Afterwards these have the values that they
-/// have now, but for the lanes that the operation wrote.
+/// Runs an operation with the registers as they were at its issue, then restores the registers,
+/// except for the lanes that the operation wrote.
 static void runAsIssued(Wave &wave, const Op &op, std::array<uint32_t, scalarSlots> &scalars,
                         std::vector<std::pair<uint16_t, VectorRegister>> &vectors) {
   const Slot result = resultOf(op);
@@ -205,7 +205,8 @@ void InFlight::complete(Wave &wave, Queue &queue, size_t index) {
 void InFlight::wait(Wave &wave, const Op &op, size_t vectorCount, size_t localCount) {
   while (vector.size() > vectorCount)
     complete(wave, vector, 0);
-  // Scalar loads complete in any order, so that only a wait for all of them proves that one has.
+  // Scalar loads complete in any order, so only a wait for all of them proves that a given one has
+  // completed.
   while (local.size() > localCount)
     complete(wave, local, 0);
   while (localCount == 0 && !scalar.empty())

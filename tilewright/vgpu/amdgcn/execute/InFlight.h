@@ -1,5 +1,5 @@
-// Memory operations that were issued and have not been waited for yet, and the counters that
-// s_waitcnt waits for.
+// Memory operations that were issued but not yet waited for, and the counters that s_waitcnt waits
+// for.
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_INFLIGHT_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_INFLIGHT_H
 
@@ -18,27 +18,28 @@ enum class Completion : uint8_t {
   seeded, // at a point in between that the seed chooses
 };
 
-/// The operations of a wave that are in flight: until a wait covers them, whether they were
-/// performed or not. A missing wait is an error: an instruction that reads or writes a register
-/// that an operation in flight writes. Where the value goes through LDS or memory, it may be
-/// performed late, and the kernel computes wrong values.
+/// A wave's operations in flight: each stays here until a wait covers it, whether or not it was
+/// performed. An instruction that reads or writes a register that an operation in flight writes is
+/// an error: a wait is missing. If the value goes through LDS or memory instead, the operation may
+/// be performed late, and the kernel computes wrong values.
 ///
 /// Vector memory operations complete in order, and so do LDS operations; they use the registers as
-/// they were at the issue. A wave whose operations are all eager, and that has no observer, has no
-/// such object.
+/// they were at the issue. A wave whose operations are all eager, and that has no observer, needs
+/// no such object.
 class InFlight {
 public:
   InFlight(Completion completion, uint64_t seed) : completion(completion), random(seed) {}
 
   /// Runs `op`, or puts it in flight if it is a memory operation.
   void execute(Wave &wave, const Op &op);
-  /// Completes operations until at most so many of each counter are left. `op` is the wait.
+  /// Completes operations until at most the given number is left for each counter. `op` is the
+  /// wait.
   void wait(Wave &wave, const Op &op, size_t vectorCount, size_t localCount);
-  /// Performs all operations, as some time does. They stay in flight.
+  /// Performs all operations, as the chip may at any time. They stay in flight.
   void performAll(Wave &wave);
 
 private:
-  /// An operation with the registers that it was issued with.
+  /// An operation with a copy of the registers at its issue.
   struct Issued {
     const Op *op = nullptr;
     uint64_t id = 0;       // for the observer
@@ -68,7 +69,8 @@ private:
   Queue vector, local, scalar;
   std::vector<uint64_t> completed; // that the observer has not heard of
   const Op *writeBack = nullptr;   // the last one of them that wrote a cache back
-  /// The registers that operations in flight write: vector ones, then scalar ones.
+  /// The registers that operations in flight write: first the vector registers, then the scalar
+  /// ones.
   std::bitset<vectorSlots + scalarSlots> written;
 };
 

@@ -15,8 +15,8 @@ static uint32_t maxLdsBytes(Chip chip) { return chip == Chip::gfx950 ? 160 << 10
 
 // -- Arguments
 
-/// The value of a hidden argument; 0 if the machine does not provide it, as for a runtime that does
-/// not support the feature. Remainders and global offsets are 0, too.
+/// The value of a hidden argument; 0 if the machine does not provide it, as a runtime does for
+/// features that it lacks. Remainders and global offsets are 0, too.
 static uint64_t hiddenValue(std::string_view kind, const LaunchConfig &config) {
   constexpr std::string_view axes = "xyz";
   const size_t axis = axes.find(kind.back());
@@ -62,7 +62,7 @@ static Result<std::vector<std::byte>> makeArguments(const Kernel &kernel,
   return segment;
 }
 
-/// The packet that a queue would hold; kernels read group sizes from it.
+/// The dispatch packet that a queue would hold; kernels read group sizes from it.
 struct DispatchPacket {
   uint16_t header = 0, setup = 3;
   uint16_t groupSize[3] = {}, reserved = 0;
@@ -75,7 +75,7 @@ static_assert(sizeof(DispatchPacket) == 64);
 // -- Waves
 
 namespace {
-/// The values of which the first registers of a wave are made.
+/// The values from which a wave's first registers are initialised.
 struct StartState {
   const Kernel &kernel;
   const DispatchPacket &packet;
@@ -89,7 +89,7 @@ static Status setScalars(Wave &wave, const StartState &start) {
     wave.setScalar64(next, value);
     next += 2;
   };
-  // Bit 0, the buffer of scratch memory, is not used on these chips, whose scratch is architected.
+  // Bit 0, the scratch buffer, is not used on these chips, which have architected flat scratch.
   if ((descriptor.properties & 1) != 0)
     next += 4;
   if (descriptor.hasDispatchPointer())
@@ -122,7 +122,7 @@ static Status setScalars(Wave &wave, const StartState &start) {
   return Status();
 }
 
-/// The ids of the work-items, packed into v0; EXEC has the lanes that exist.
+/// The ids of the work-items, packed into v0; EXEC has the lanes that have a work-item.
 static void setLanes(Wave &wave, const std::array<uint32_t, 3> &block) {
   const uint32_t threads = block[0] * block[1] * block[2], first = wave.number * laneCount;
   LaneMask exec = 0;
@@ -138,7 +138,7 @@ static void setLanes(Wave &wave, const std::array<uint32_t, 3> &block) {
 
 // -- The scheduler
 
-/// Branches after which another wave gets its turn, so that waves can wait for each other.
+/// The number of branches after which another wave runs, so that waves can wait for each other.
 static constexpr uint32_t branchesPerTurn = 4096;
 
 static void runTurn(Wave &wave, const Program &program) {
@@ -170,11 +170,11 @@ public:
       failure = std::move(status);
   }
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
-  /// The failure of the launch; for the end.
+  /// The failure of the launch. Called when it has ended.
   Status takeFailure() { return std::move(failure); }
 
-  /// Fails if the launch was interrupted or ran too long, and names the place of the wave; or if
-  /// another workgroup failed, for which this one may wait.
+  /// Fails if the launch was interrupted or ran too long, and names the wave's position; or if
+  /// another workgroup failed that this one may be waiting for.
   Status check(const Wave &wave, const Program &program) const {
     if (hasFailed())
       return Status(Error::vgpuInterrupted, "another workgroup failed");
@@ -202,7 +202,7 @@ private:
 };
 } // namespace
 
-/// Runs the waves of a workgroup to their end, one turn each.
+/// Runs the waves of a workgroup to their end, round-robin.
 static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_t maxBranches,
                        const Stopper &stopper, GroupWatch *watch) {
   uint64_t branches = 0;
@@ -213,7 +213,8 @@ static Status runWaves(std::vector<Wave> &waves, const Program &program, uint64_
         continue;
       runTurn(wave, program);
       branches += wave.branches;
-      // It may wait for the effect of an operation, which happens after some time.
+      // The wave may be waiting for the effect of an operation in flight, which the chip performs
+      // eventually.
       if (wave.inFlight && wave.state == WaveState::running)
         for (Wave &other : waves)
           other.inFlight->performAll(other);
@@ -321,7 +322,7 @@ static Status runGrid(const Dispatch &dispatch, const StartState &start, const L
         stopper.fail(std::move(status));
     }
   };
-  // Waves tell the observer what they do in the order of one thread.
+  // Observers are told the waves' events in the order of a single thread.
   if (config.pool && count > 1 && !watch)
     config.pool->parallelFor(config.pool->threadCount(), 1, [&](int64_t, int64_t) { work(); });
   else

@@ -17,8 +17,8 @@ struct LaunchConfig {
   std::array<uint32_t, 3> grid{1, 1, 1}; // in workgroups
   std::array<uint32_t, 3> block{64, 1, 1};
   uint32_t dynamicLdsBytes = 0;
-  /// Scratch of a lane beyond what the kernel declares, if it calls functions whose stack is not
-  /// known when it is compiled.
+  /// Scratch of a lane in addition to what the kernel declares, for calls of functions whose stack
+  /// size is unknown when the kernel is compiled.
   uint32_t dynamicStackBytes = 16 << 10;
   /// The memory that the kernel may access, besides its arguments and its code object, in any
   /// order. Empty: all memory of the host.
@@ -26,7 +26,7 @@ struct LaunchConfig {
   /// When memory operations are performed; with `seeded`, the seed chooses.
   Completion completion = Completion::eager;
   uint64_t seed = 0;
-  /// Ends the launch after so many branches of a workgroup during which no wave ended and none
+  /// Ends the launch after this many branches of a workgroup during which no wave ended and none
   /// reached a barrier. 0: no limit.
   uint64_t maxBranches = uint64_t(1) << 32;
   /// Ends the launch after this time; 0: never.

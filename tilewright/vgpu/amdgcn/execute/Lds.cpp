@@ -1,4 +1,4 @@
-// DS: the memory of a workgroup, and permutations of lanes that go through its hardware.
+// DS: accesses to a workgroup's memory, and the permutations of lanes that use its hardware.
 #include "tilewright/vgpu/amdgcn/execute/Memory.h"
 
 #include <cstring>
@@ -39,7 +39,7 @@ static void readOrWrite(Wave &wave, const Op &op) {
   });
 }
 
-/// ds_read2 and ds_write2: two elements, at two offsets that count elements, or 64 of them.
+/// ds_read2 and ds_write2: two elements, at offsets in units of one element or of 64.
 static void readOrWriteTwo(Wave &wave, const Op &op) {
   const MemoryMeaning &meaning = *op.meaning.memory;
   const bool isFar = op.instruction.row->name.find("st64") != std::string_view::npos;
@@ -81,8 +81,8 @@ static void atomic(Wave &wave, const Op &op) {
 
 // -- Transposing reads of gfx950
 
-/// The place in the wave's data of element `element` of lane `lane`'s result: the lane that read
-/// it, and its number there.
+/// The position, in the wave's data, of element `element` of lane `lane`'s result: the lane that
+/// read it, and the element's number in that lane.
 struct TransposePlace {
   unsigned lane, element;
 };
@@ -118,7 +118,7 @@ template <unsigned bits> static void readTransposed(Wave &wave, const Op &op) {
 
 // -- Permutations
 
-/// Each lane reads the data of the lane that its address chooses; inactive lanes give 0.
+/// Each lane reads the data of the lane that its address selects; inactive lanes supply 0.
 static void bpermute(Wave &wave, const Op &op) {
   const LaneMask exec = wave.exec();
   const auto data = wave.vectors[op.sources[1].index].lanes;
@@ -128,7 +128,7 @@ static void bpermute(Wave &wave, const Op &op) {
   });
 }
 
-/// Each lane sends its data to the lane that its address chooses; the highest sender wins.
+/// Each lane sends its data to the lane that its address selects; the highest sender wins.
 static void permute(Wave &wave, const Op &op) {
   std::array<u32, laneCount> received{};
   const auto data = wave.vectors[op.sources[1].index].lanes;
@@ -139,7 +139,8 @@ static void permute(Wave &wave, const Op &op) {
            [&](unsigned lane) { wave.vectors[op.destination.index].lanes[lane] = received[lane]; });
 }
 
-/// The lane that ds_swizzle reads; in groups of 32 a mask, in groups of 4 a permutation.
+/// The lane that ds_swizzle reads: within groups of 32 by a mask, within groups of 4 by a
+/// permutation.
 static unsigned swizzleSource(unsigned pattern, unsigned lane) {
   if ((pattern & 0x8000) != 0)
     return (lane & ~3u) + (pattern >> (2 * (lane & 3)) & 3);

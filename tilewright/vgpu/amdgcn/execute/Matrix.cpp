@@ -1,8 +1,8 @@
-// MFMA: where the elements of the matrices are, and which arithmetic adds their products. EXEC is
+// MFMA: the positions of the matrix elements, and the arithmetic that sums their products. EXEC is
 // ignored.
 //
-// f32 and f64 are chains of fused operations in the order of k; integers wrap around. On gfx942 all
-// other types are added as CDNA3 does it. The arithmetic of gfx950 is not published: there the sum
+// f32 and f64 are chains of fused multiply-adds in the order of k; integers wrap around. All other
+// types on gfx942 are summed as on CDNA3. The arithmetic of gfx950 is not published: there the sum
 // is exact and rounded once.
 #include "tilewright/numerics/Float.h"
 #include "tilewright/vgpu/amdgcn/execute/MatrixArithmetic.h"
@@ -39,7 +39,7 @@ static std::optional<ElementType> elementOf(std::string_view name, Chip chip) {
   return std::nullopt;
 }
 
-/// Whether cbsz and blgp are the formats of the factors.
+/// Whether cbsz and blgp encode the formats of the factors.
 static bool choosesFormats(const Instruction &instruction) {
   return instruction.row->name.ends_with("f8f6f4");
 }
@@ -91,14 +91,14 @@ static std::optional<MatrixShape> shapeOf(const Instruction &instruction, Chip c
   return shape;
 }
 
-/// Whether products are added as CDNA3 does it.
+/// Whether products are summed as on CDNA3.
 static bool isCdna3(const Op &op) {
   const ElementType type = op.matrix.factors[0];
   return op.chip == Chip::gfx942 && type != ElementType::f64 && type != ElementType::f32 &&
          type != ElementType::i8;
 }
 
-/// The modifiers that choose other lanes exist for instructions with several blocks.
+/// The modifiers that select other lanes exist only for instructions with several blocks.
 static bool acceptsModifiers(const Instruction &instruction, const MatrixShape &shape) {
   if (choosesFormats(instruction))
     return true;
@@ -118,14 +118,14 @@ struct Place {
 };
 } // namespace
 
-/// The place of the element in row `row` and column `k` of the first factor, or in column `row` and
-/// row `k` of the second one.
+/// The position of the element in row `row` and column `k` of the first factor, or in column `row`
+/// and row `k` of the second one.
 static Place placeOfFactor(const Op &op, unsigned side, unsigned block, unsigned row, unsigned k) {
   const MatrixShape &shape = op.matrix;
   const unsigned lanes = shape.size * shape.blocks, perLane = shape.depth * lanes / laneCount;
   const Instruction &instruction = op.instruction;
   if (choosesFormats(instruction) && numerics::bitWidth(shape.factors[side]) == 8) {
-    // A lane has two runs of 16 bytes, which are half of the depth apart.
+    // A lane holds two runs of 16 bytes, half of the depth apart.
     const unsigned groups = laneCount / shape.size;
     return {row + shape.size * (k / 16 % groups), 16 * (k / (16 * groups)) + k % 16};
   }
@@ -170,7 +170,7 @@ static f64 readFactor(const Wave &wave, const Slot &slot, ElementType type, Plac
   return numerics::decode(type, bits);
 }
 
-/// The scale of row `row` and the 32 elements of `k`: a byte of the lane that op_sel chooses.
+/// The scale for row `row` and the 32 elements of `k`: the byte of the lane that op_sel selects.
 static f64 readScale(const Wave &wave, const Op &op, unsigned side, unsigned row, unsigned k) {
   const Slot &slot = op.sources[3 + side];
   const unsigned lane = row + op.matrix.size * (k / 32);

@@ -17,7 +17,7 @@ struct Parts {
 };
 } // namespace
 
-/// A zero has the exponent -126 in every format.
+/// In every format, zero has the exponent -126.
 static Parts partsOf(f64 value, ElementType type) {
   const numerics::FloatFormat format = numerics::formatOf(type);
   if (value == 0 || !std::isfinite(value))
@@ -72,7 +72,7 @@ namespace {
 using Aligned = Parts;
 constexpr int productBits = 24, sumBits = 31, addendBits = 24;
 
-/// The products of a part of a row and a column.
+/// The products of one part of a row and a column.
 class Group {
 public:
   Group(const MatrixFactor &a, unsigned row, const MatrixFactor &b, unsigned column)
@@ -100,7 +100,7 @@ private:
 };
 } // namespace
 
-/// Adds the sum of a group to c. Bytes drop a c that is far below the sum.
+/// Adds the sum of a group to c. For 8-bit types, a c that is far below the sum is dropped.
 static f32 addToC(Aligned group, f32 c, bool isByte) {
   const Parts addend = partsOf(c, ElementType::f32);
   const int exponent = std::max(group.exponent, addend.exponent);
@@ -114,7 +114,7 @@ static f32 addToC(Aligned group, f32 c, bool isByte) {
       std::ldexp(static_cast<f64>(sum + (rounded << (sumBits - addendBits))), exponent - sumBits));
 }
 
-/// The sum where a product or c is not finite, or a product too large for f32; 0 if there is none.
+/// The sum if a product or c is not finite, or if a product is too large for f32; otherwise 0.
 static f64 notFinite(std::span<const f64> a, std::span<const f64> b, f32 c) {
   f64 exactly = c, infinities = 0;
   for (size_t k = 0; k < a.size(); ++k) {

@@ -11,7 +11,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// A factor: rows of `depth` numbers. For addAsCdna3, which `hasParts` says, also each number as an
+/// A factor: rows of `depth` numbers. If `hasParts`, as addAsCdna3 needs, also each number as an
 /// integer times 2^(exponent - the mantissa bits of the format).
 class MatrixFactor {
 public:
@@ -39,14 +39,14 @@ private:
   std::vector<int> exponents;
 };
 
-/// c plus the products, each added with one rounding, in the order of the elements.
+/// Adds the products to c in the order of the elements; each addition is rounded once.
 template <typename T> T addInOrder(std::span<const f64> a, std::span<const f64> b, T c) {
   for (size_t k = 0; k < a.size(); ++k)
     c = std::fma(static_cast<T>(a[k]), static_cast<T>(b[k]), c);
   return c;
 }
 
-/// c plus the products, rounded once. Products must be exact in f64.
+/// c plus the sum of the products, rounded once. Products must be exact in f64.
 f32 addExactly(std::span<const f64> a, std::span<const f64> b, f32 c);
 
 /// The arithmetic of CDNA3 as Microsoft's MMA-Sim found it on hardware. A group of products is

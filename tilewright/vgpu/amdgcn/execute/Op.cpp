@@ -11,7 +11,7 @@ namespace tilewright::vgpu::amdgcn {
 static constexpr unsigned sharedBaseCode = 235, sharedLimitCode = 236, privateBaseCode = 237,
                           privateLimitCode = 238, vcczCode = 251, execzCode = 252, sccCode = 253;
 
-/// The bits of an inline constant that is read as `bits` bits. Codes from 240 on are floats.
+/// The bits of an inline constant for an operand of `bits` bits. Codes from 240 on are floats.
 static uint64_t constantBits(unsigned code, unsigned bits, bool isBfloat) {
   if (code <= 192)
     return code - 128;

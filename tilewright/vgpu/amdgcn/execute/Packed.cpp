@@ -1,5 +1,5 @@
-// Packed instructions (VOP3P): each half of the result has the meaning of the instruction for one
-// value. v_pk_add_f16 is v_add_f16 twice.
+// Packed instructions (VOP3P) apply an instruction to each half of the registers: v_pk_add_f16 is
+// v_add_f16 twice.
 #include "tilewright/vgpu/amdgcn/execute/Arithmetic.h"
 #include "tilewright/vgpu/amdgcn/execute/Vector.h"
 
@@ -7,7 +7,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// Reads the half of a source that op_sel or op_sel_hi chooses, as values of its own.
+/// Reads the half of a source that op_sel or op_sel_hi selects, as separate values.
 static const void *readHalf(const Wave &wave, const Slot &slot, bool isUpper, bool negates,
                             LaneValues &buffer) {
   Slot half = slot;
@@ -69,7 +69,7 @@ static void runPackedMove(Wave &wave, const Op &op) {
   writePair(wave, op, copies);
 }
 
-/// v_fma_mix*: a source is an f32, or the half that op_sel chooses if its bit of op_sel_hi is set.
+/// v_fma_mix*: a source is an f32, or the half that op_sel selects if its bit of op_sel_hi is set.
 static void runMix(Wave &wave, const Op &op) {
   const Instruction &instruction = op.instruction;
   LaneValues buffers[3], result;

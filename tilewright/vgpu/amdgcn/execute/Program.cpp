@@ -12,7 +12,7 @@ namespace tilewright::vgpu::amdgcn {
 
 // -- Programs
 
-/// The code from `address` on, as dwords; empty if there is none.
+/// The code from `address` on, as dwords; empty if there is no code.
 static std::span<const uint32_t> codeAt(const CodeObject &object, uint64_t address) {
   for (const Segment &segment : object.segments)
     if (segment.isExecutable && address >= segment.address &&

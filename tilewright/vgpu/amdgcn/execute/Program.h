@@ -1,4 +1,4 @@
-// A kernel as operations, and the code object that it is from in memory.
+// A kernel as a list of operations, and its code object in memory.
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_PROGRAM_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_PROGRAM_H
 
@@ -23,11 +23,11 @@ public:
 
   const Op &operator[](uint32_t number) const { return ops[number]; }
   uint32_t entry() const { return first; }
-  /// For tests that change a kernel; its listing must not exist yet.
+  /// For tests that change a kernel. The kernel's listing must not have been made yet.
   std::span<Op> edit() { return ops; }
   uint32_t size() const { return static_cast<uint32_t>(ops.size()); }
   uint32_t numberOf(const Op &op) const { return static_cast<uint32_t>(&op - ops.data()); }
-  /// The operation at an address in memory; nullopt if the kernel cannot reach one there.
+  /// The operation at an address in memory; nullopt if the kernel cannot reach it.
   std::optional<uint32_t> find(uint64_t address) const;
   uint64_t loadAddress() const { return base; }
 
@@ -48,7 +48,7 @@ public:
   ~LoadedObject();
   /// Loads the code object in `file`, which may be a bundle; `file` may be freed afterwards. With a
   /// chip, it must be for that chip.
-  ///  - vgpuBinary, vgpuChip: as readCodeObject; or a relocation of an unknown kind.
+  ///  - vgpuBinary, vgpuChip: as readCodeObject, or a relocation is of an unknown kind.
   static Result<std::unique_ptr<LoadedObject>> load(std::span<const std::byte> file,
                                                     std::optional<Chip> chip = std::nullopt);
 

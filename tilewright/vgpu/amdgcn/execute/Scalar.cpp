@@ -23,7 +23,7 @@ static u64 extractBits(u64 value, unsigned low, unsigned width, bool isSigned) {
 }
 
 namespace {
-/// Makes a handler of a function of Scalar.def.
+/// Turns a function of Scalar.def into a handler.
 template <auto function> struct Scalar;
 template <typename Result, typename... Parameters,
           Result (*function)(bool &, LaneMask &, Parameters...)>
@@ -36,7 +36,7 @@ struct Scalar<function> {
 
   template <size_t... index>
   static void execute(Wave &wave, const Op &op, std::index_sequence<index...>) {
-    // One parameter more than sources: the first one is the destination.
+    // There is one parameter more than there are sources: the first one is the destination.
     const size_t first = op.sourceCount < parameters ? 1 : 0;
     auto source = [&](size_t number) {
       return number < first ? readScalar(wave, op.destination)
@@ -77,7 +77,7 @@ bool chooseScalar(Op &op) {
       });
   if (found == std::end(meanings))
     return false;
-  // A difference of two or more would be a mistake in the table.
+  // A larger difference would be a mistake in the table.
   if (found->parameters < op.sourceCount || found->parameters > op.sourceCount + 1u)
     return false;
   op.run = found->run;

@@ -15,14 +15,14 @@ static uint64_t offsetOf(const Wave &wave, const Op &op) {
 }
 
 static void load(Wave &wave, const Op &op) {
-  // The address is aligned to a dword.
+  // The address is rounded down to a dword.
   const uint64_t address = (wave.scalar64(op.sources[0].index) + offsetOf(wave, op)) & ~uint64_t(3);
   const unsigned bytes = op.destination.dwords * 4u;
   if (const std::byte *memory = locateGlobal(wave, op, 0, address, bytes))
     std::memcpy(&wave.scalars[op.destination.index], memory, bytes);
 }
 
-/// Loads through a buffer: dwords after its end are 0.
+/// Loads through a buffer descriptor: dwords beyond its end are 0.
 static void loadBuffer(Wave &wave, const Op &op) {
   const uint32_t *words = &wave.scalars[op.sources[0].index];
   const uint64_t base = words[0] | uint64_t(words[1] & 0xffff) << 32;

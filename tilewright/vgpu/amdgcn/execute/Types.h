@@ -24,13 +24,13 @@ struct Lane {
   unsigned number;
 };
 
-/// A result with a mask: a carry, or VCC of v_div_scale.
+/// A result with a mask: a carry, or the VCC of v_div_scale.
 template <typename T> struct WithMask {
   T value;
   bool mask;
 };
 
-/// The bits of a value, or a value of bits.
+/// The bits of a value, and the value of bits.
 template <typename T> u64 bitsOf(T value) {
   if constexpr (std::is_same_v<T, f16>)
     return std::bit_cast<u16>(value);

@@ -1,5 +1,5 @@
-// How vector instructions are executed: the sources are read with their modifiers, the meaning is
-// computed for all lanes, and the result is written to the lanes of EXEC.
+// Executes vector instructions: reads the sources with their modifiers, computes the meaning for
+// all lanes, and writes the result to the lanes of EXEC.
 #include "tilewright/vgpu/amdgcn/execute/Vector.h"
 
 #include "tilewright/vgpu/amdgcn/execute/Arithmetic.h"
@@ -12,7 +12,7 @@ namespace tilewright::vgpu::amdgcn {
 
 // -- Reading
 
-/// A scalar or a value in all lanes.
+/// A scalar or constant, broadcast to all lanes.
 static void broadcast(u64 value, bool isWide, LaneValues &buffer) {
   if (isWide)
     buffer.wide.fill(value);
@@ -159,8 +159,8 @@ static Select selectOf(const Op &op, unsigned source) {
   return {};
 }
 
-/// The result of 16 bits goes to a half of the destination if the row has op_sel, and the other
-/// half keeps its value; otherwise the upper half becomes 0.
+/// A 16-bit result goes to one half of the destination if the row has op_sel, and the other half
+/// keeps its value; otherwise the upper half becomes 0.
 static void placeResult(const Wave &wave, const Op &op, u32 *values) {
   const Instruction &instruction = op.instruction;
   if (instruction.form == Form::sdwa) {
@@ -207,7 +207,7 @@ static void runVector(Wave &wave, const Op &op) {
     wave.setScalar64(execSlot, bits);
 }
 
-/// v_bitop3: the bit of the truth table that three bits choose.
+/// v_bitop3: the truth-table entry for three bits.
 static void runBitop(Wave &wave, const Op &op) {
   LaneValues buffers[3], result;
   const u32 *sources[3];
@@ -244,7 +244,7 @@ bool chooseVector(Op &op) {
   if (op.chip == Chip::gfx942)
     if (const VectorMeaning *special = findVectorMeaning(name + "_fnuz"))
       meaning = special;
-  // Comparisons may have clamp, too, which only concerns exceptions.
+  // Comparisons may also have clamp, which concerns only exceptions.
   if (meaning && op.instruction.clamp && !meaning->resultIsFloat && meaning->resultBits != 1)
     meaning = findVectorMeaning(name + "_clamp");
   if (!meaning)

@@ -1,4 +1,4 @@
-// Vector instructions: how operands of 64 lanes are read and written, and the table of meanings.
+// Vector instructions: reading and writing the operands of 64 lanes, and the table of meanings.
 #ifndef TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H
 #define TILEWRIGHT_VGPU_AMDGCN_EXECUTE_VECTOR_H
 
@@ -14,14 +14,14 @@ struct alignas(64) LaneValues {
   u32 *narrow() { return reinterpret_cast<u32 *>(wide.data()); }
 };
 
-/// The operands of a vector instruction for all lanes, inactive ones included.
+/// The operands of a vector instruction for all lanes, including inactive ones.
 struct VectorOperands {
   std::array<const void *, 4> sources{};
   void *result = nullptr;
   LaneMask maskIn = 0, maskOut = 0;
 };
 
-/// The meaning of one instruction in all its forms: a function of the values of a lane.
+/// The meaning of one instruction in all its encodings: a function of the values of one lane.
 struct VectorMeaning {
   std::string_view name;
   void (*compute)(VectorOperands &);
@@ -32,24 +32,24 @@ struct VectorMeaning {
   bool writesMask;
 };
 
-/// The meaning of an instruction by its name; null if there is none.
+/// The meaning of an instruction by its name; null if the name is unknown.
 const VectorMeaning *findVectorMeaning(std::string_view name);
 
-/// Which parts of a source are read, as SDWA, op_sel and packed instructions choose them.
+/// Which parts of a source are read: selected by SDWA, op_sel or packed instructions.
 struct Select {
   uint8_t shift = 0, bits = 32; // bits is 32 also for operands of 64 bits, which are read whole
   bool negates = false;
 };
 
-/// Reads a source. The result points to `buffer`, or to the register if nothing must be changed.
+/// Reads a source. The result points to `buffer`, or to the register itself if no modifier applies.
 const void *readLanes(const Wave &wave, const Slot &slot, Select select, LaneValues &buffer);
 /// Applies the output modifiers: omod, clamp, and the flushing of denormals.
 void modifyResult(const Wave &wave, const Op &op, unsigned bits, void *values);
-/// Writes values of 16, 32 or 64 bits to the lanes of `mask`. Those of 16 bits are zero-extended.
+/// Writes 16-, 32- or 64-bit values to the lanes of `mask`. 16-bit values are zero-extended.
 void writeLanes(Wave &wave, const Slot &slot, LaneMask mask, const void *values);
 
-/// Puts `bits` bits of each value at `shift` of its register. `unused` says what the other bits
-/// become, as SDWA encodes it: 0, the sign above, or those of the destination's old value.
+/// Writes `bits` bits of each value at `shift` of its register. `unused` says what the other bits
+/// become, as SDWA encodes it: 0, copies of the sign, or the destination's old bits.
 inline constexpr unsigned keepsRest = 2;
 void insertPart(const Wave &wave, const Op &op, unsigned shift, unsigned bits, unsigned unused,
                 u32 *values);

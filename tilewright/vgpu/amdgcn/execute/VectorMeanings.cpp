@@ -43,7 +43,7 @@ template <typename T> struct ResultOf<WithMask<T>> {
   static constexpr bool hasMask = true;
 };
 
-/// Makes a meaning of a function of a lane's values.
+/// Turns a function of one lane's values into a meaning.
 template <auto function> struct Vector;
 template <typename Result, typename... Parameters, Result (*function)(Parameters...)>
 struct Vector<function> {
@@ -51,7 +51,7 @@ struct Vector<function> {
 
   template <size_t... index>
   static void execute(VectorOperands &operands, std::index_sequence<index...>) {
-    // The number of values before each parameter.
+    // The number of values that precede each parameter.
     constexpr std::array<bool, sizeof...(Parameters)> values = {isValue<Parameters>...};
     constexpr auto place = [values](size_t number) {
       unsigned count = 0;

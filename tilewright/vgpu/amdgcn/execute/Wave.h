@@ -27,7 +27,7 @@ struct alignas(64) VectorRegister {
   std::array<uint32_t, laneCount> lanes;
 };
 
-// Scalar registers by the code that operands have, so that EXEC, VCC and M0 are registers as any
+// Scalar registers, indexed by the operand code, so that EXEC, VCC and M0 are registers like any
 // other.
 inline constexpr unsigned vccSlot = 106, m0Slot = 124, execSlot = 126, scalarSlots = 128;
 // VGPRs, then AGPRs.
@@ -56,8 +56,8 @@ struct Workgroup {
 
 enum class WaveState : uint8_t { running, atBarrier, ended, failed };
 
-// Addresses of the flat segment with these upper halves are LDS and scratch. They are outside of
-// all user addresses of the host, and `src_shared_base` and `src_private_base` have them.
+// Addresses of the flat segment with these upper halves are in LDS and scratch. No user address of
+// the host has them; `src_shared_base` and `src_private_base` return them.
 inline constexpr uint64_t ldsAperture = 0x0100000000000000u, scratchAperture = 0x0200000000000000u;
 
 struct Wave {

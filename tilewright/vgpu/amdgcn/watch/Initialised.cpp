@@ -16,7 +16,7 @@ void Initialised::start(unsigned scalarCount) {
                     slot == execSlot || slot == execSlot + 1;
 }
 
-/// Those of `lanes` in which an operand has no value.
+/// The subset of `lanes` in which an operand has no value.
 LaneMask Initialised::missing(const Slot &slot, LaneMask lanes) const {
   LaneMask none = 0;
   for (unsigned i = 0; i < slot.dwords; ++i) {
@@ -52,8 +52,8 @@ void Initialised::check(WaveWatch &watch, const Op &op, const Slot &slot, LaneMa
                      "write the register before it is used, in all lanes of EXEC");
 }
 
-/// Whether a result has no value if one of the sources has none. Not instructions of 64 bits: often
-/// only the lower half is used.
+/// Whether the result has no value if one of the sources has none. False for 64-bit instructions:
+/// often only the lower half is used.
 static bool passesOn(const Op &op) {
   const std::string_view name = op.instruction.row->name;
   if (op.instruction.form == Form::sdwa || op.instruction.form == Form::dpp)

@@ -10,13 +10,13 @@ namespace tilewright::vgpu::amdgcn {
 
 class WaveWatch;
 
-/// Reports an address of memory that depends on a register which was never written, or not in the
-/// lane that uses it. Copies and integer arithmetic pass the lack of a value on. The result of any
-/// other instruction counts as a value, because selections and bit operations may ignore parts of
-/// their operands, and compilers rely on that.
+/// Reports a memory address that depends on a register that was never written, or was not written
+/// in the lane that uses it. Copies and integer arithmetic propagate the missing value. The result
+/// of any other instruction counts as a value, because selections and bit operations may ignore
+/// parts of their operands, and compilers rely on that.
 class Initialised {
 public:
-  /// `scalarCount` scalar registers and v0 have values at the start.
+  /// At the start, `scalarCount` scalar registers and v0 have values.
   void start(unsigned scalarCount);
   void execute(WaveWatch &watch, const Wave &wave, const Op &op);
 

@@ -10,7 +10,7 @@ namespace tilewright::vgpu::amdgcn {
 using Bytes = std::span<const std::byte>;
 
 namespace {
-/// Reads numbers one after the other. After the end, all of them are 0.
+/// Reads consecutive numbers. Beyond the end it returns 0.
 class Reader {
 public:
   explicit Reader(Bytes bytes) : bytes(bytes) {}
@@ -101,7 +101,7 @@ private:
     std::vector<uint32_t> files;        // in lines.files, by the number in the table
   };
 
-  // The parts of the entries of a list in version 5, and their encodings.
+  // Version 5: the parts of a list's entries, and their encodings.
   enum Content : uint64_t { path = 1, directoryIndex = 2 };
   enum Form : uint64_t {
     data2 = 5,
@@ -127,7 +127,7 @@ private:
     return static_cast<uint32_t>(lines.files.size() - 1);
   }
 
-  /// False if the form is not known, so that what follows cannot be found.
+  /// False if the form is unknown, so that the position of what follows is unknown, too.
   bool readForm(Reader &reader, uint64_t form, std::string_view &text, uint64_t &number) const {
     switch (form) {
     case string:
@@ -202,7 +202,7 @@ private:
         addAll(directories, files);
       return;
     }
-    // Numbers begin with 1; directory 0 is that of the compilation, which is not in the table.
+    // Numbers begin with 1; directory 0 is the compilation directory, which is not in the table.
     directories.emplace_back();
     files.emplace_back();
     for (std::string_view name = reader.takeString(); !name.empty(); name = reader.takeString())
@@ -271,7 +271,7 @@ private:
     reader.skipTo(end);
   }
 
-  /// The opcodes that change no row are skipped by their number of operands.
+  /// Skips opcodes that do not change a row, by their number of operands.
   void runStandard(Reader &reader, const Header &header, State &state, uint8_t opcode) {
     enum { copy = 1, advancePc, advanceLine, setFile, constAddPc = 8, fixedAdvancePc = 9 };
     switch (opcode) {
@@ -333,7 +333,7 @@ machine::SourceLine Lines::find(uint64_t address) const {
   if (row == rows.begin())
     return {};
   --row;
-  // Code that belongs to no line is named by the line before it.
+  // Code without a line of its own belongs to the line before it.
   while (row->second.line == 0 && !row->second.isEnd && row != rows.begin())
     --row;
   return row->second.line == 0 ? machine::SourceLine()

@@ -9,14 +9,14 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// Line tables of DWARF 2 to 5 in their 32-bit format. Damaged tables end where the damage is: what
-/// was read before stays.
+/// DWARF line tables, versions 2 to 5, in the 32-bit format. A damaged table ends at the damage:
+/// what was read before is kept.
 class Lines {
 public:
   static Lines read(const CodeObject &object);
 
-  /// The line of the instruction at an address of the code object. The file is empty if it is not
-  /// known.
+  /// The line of the instruction at an address of the code object. The file is empty if the line is
+  /// unknown.
   machine::SourceLine find(uint64_t address) const;
 
 private:

@@ -8,8 +8,8 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// To observers, a kernel is one function whose operations have the numbers of the program's. They
-/// are never executed: their addresses stand for the instructions.
+/// Observers see a kernel as one function whose operations have the same numbers as the program's.
+/// They are never executed: their addresses identify the instructions.
 class Listing final : public machine::Program {
 public:
   Listing(const amdgcn::Program &program, std::string_view kernel, const CodeObject &object);

@@ -138,7 +138,7 @@ static uint32_t classesOfMemory(const Op &op) {
     return classes;
   if (op.meaning.memory->kind == MemoryKind::loadToLds)
     classes |= loadToLds;
-  // A buffer whose offset is in a register reads the data in time.
+  // If the offset of a buffer is in a register, the data are read in time.
   const bool isSafe = row.encoding == Encoding::mubuf && op.sources[3].kind == SlotKind::scalar;
   if (op.meaning.memory->kind == MemoryKind::store && op.meaning.memory->bytes > 8 && !isSafe)
     classes |= wideStore;

@@ -1,5 +1,5 @@
-// Software wait states: how many instructions must be between two that use the same registers,
-// where the hardware does not wait by itself.
+// Software wait states: the number of instructions that must separate two instructions that use the
+// same registers, where the hardware does not interlock.
 #ifndef TILEWRIGHT_VGPU_AMDGCN_WATCH_WAITSTATES_H
 #define TILEWRIGHT_VGPU_AMDGCN_WATCH_WAITSTATES_H
 

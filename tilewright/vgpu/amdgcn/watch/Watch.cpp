@@ -16,7 +16,7 @@ static constexpr uint32_t allLanes = ~0u;
 
 // -- Launches and workgroups
 
-/// Limits and units of NVIDIA's chips do not matter for events.
+/// Observers of events do not use the limits and units of NVIDIA's chips.
 static const machine::Chip &plainChip() { return machine::chips().front(); }
 
 LaunchWatch::LaunchWatch(const LaunchConfig &config, const Listing &listing, uint32_t ldsBytes)
@@ -79,8 +79,8 @@ static GroupKind groupOf(Counter counter) {
   }
 }
 
-/// The scope of an access by its bits sc0 and sc1: those of a load or store say it with both; an
-/// atomic operation has scope of the system or of the device.
+/// The scope of an access, from the bits sc0 and sc1. Loads and stores encode it in both bits; an
+/// atomic operation has system or device scope.
 static Scope scopeOf(const Op &op, bool isShared) {
   const MemoryBits &bits = op.instruction.memory;
   const bool isAtomic = op.meaning.memory && op.meaning.memory->kind == MemoryKind::atomic;
@@ -129,7 +129,7 @@ std::byte *WaveWatch::access(const Op &op, unsigned lane, uint64_t address, unsi
     case MemoryKind::atomic:
       kind = AccessKind::atomic;
     }
-  // A wide access of a buffer comes dword by dword.
+  // A wide buffer access is reported dword by dword.
   if (!pieces.empty()) {
     Piece &last = pieces.back();
     if (last.lane == lane && last.kind == kind && last.address + last.bytes == address &&
@@ -144,7 +144,7 @@ std::byte *WaveWatch::access(const Op &op, unsigned lane, uint64_t address, unsi
   return kind == AccessKind::write ? piece.stored.data() : memory;
 }
 
-/// Reports the pieces that are alike the one at `first`, up to 32 of them.
+/// Reports up to 32 pieces that are like the one at `first`.
 void WaveWatch::report(size_t first) {
   const Piece &model = pieces[first];
   const bool isShared = (model.address & machine::windowMask) == machine::sharedWindow;

@@ -1,8 +1,8 @@
-// Tells the observer of a launch what its waves do, in the events that kernels of PTX have, too.
+// Reports to a launch's observer what its waves do, as the same events that PTX kernels have.
 //
 // A workgroup is a block, and a wave is a warp whose lanes act together: the chip executes them in
-// lockstep. Each memory operation is asynchronous. Only an s_waitcnt completes it, so that a
-// barrier orders just what was waited for.
+// lockstep. Each memory operation is asynchronous. Only an s_waitcnt completes it, so a barrier
+// orders only operations that were waited for.
 #ifndef TILEWRIGHT_VGPU_AMDGCN_WATCH_WATCH_H
 #define TILEWRIGHT_VGPU_AMDGCN_WATCH_WATCH_H
 
@@ -60,17 +60,17 @@ public:
   }
   /// A memory operation is issued. Returns its id.
   machine::AsyncId issue(const Op &op);
-  /// The accesses until end() are those of the operation.
+  /// Accesses until end() belong to the operation.
   void begin(const Op &op, machine::AsyncId id);
-  /// A lane accesses memory at an address as observers see it. Returns where the lane reads or
-  /// writes: stores are made at the end, after the observer has seen their values.
+  /// A lane accesses memory at an address, as observers see it. Returns where the lane must read or
+  /// write: stores are performed at the end, after the observer has seen their values.
   std::byte *access(const Op &op, unsigned lane, uint64_t address, unsigned bytes,
                     std::byte *memory);
   void end();
   /// The wave has waited for these operations.
   void wait(const Op &op, std::span<const machine::AsyncId> operations);
-  /// A cache was written back or invalidated: orders this wave's accesses with those that atomic
-  /// operations of other workgroups release and acquire.
+  /// A cache was written back or invalidated. This orders the wave's accesses with accesses of
+  /// other workgroups that atomic operations release and acquire.
   void fence(const Op &op);
   void arriveAtBarrier(const Op &op);
   void useInFlight(const Op &op, unsigned slot, machine::AsyncId operation);

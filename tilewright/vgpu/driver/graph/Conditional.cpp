@@ -12,7 +12,7 @@
 namespace tilewright::vgpu::driver {
 
 namespace {
-/// All values that are alive, by handle. Never destroyed: kernels may run at exit.
+/// All live values, by handle. Never destroyed: kernels may run at exit.
 struct Values {
   std::mutex mutex;
   std::unordered_map<CUgraphConditionalHandle, Conditional *> all; // guarded by mutex
@@ -48,7 +48,7 @@ Conditional::~Conditional() {
   table.all.erase(handle);
 }
 
-/// The value with this handle, if it was created for `graph` or for a graph around it.
+/// The value with this handle, if it was created for `graph` or for a graph that contains it.
 static std::shared_ptr<Conditional> find(CUgraphConditionalHandle handle,
                                          std::shared_ptr<Graph> graph) {
   Values &table = values();
@@ -103,7 +103,7 @@ bool hasConditional(const Graph &graph) {
   });
 }
 
-/// Checks the nodes of a body, and of the bodies in it.
+/// Checks the nodes of a body and of the bodies nested in it.
 static CUresult checkBody(const Graph &body, CUgraphInstantiateResult &outcome,
                           CUgraphNode &errorNode) {
   outcome = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;

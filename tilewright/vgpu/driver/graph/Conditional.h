@@ -20,7 +20,7 @@ public:
   std::atomic<uint32_t> value;
   std::atomic<bool> isUsed = false; // by a node; a handle belongs to one node
 
-  /// The beginning of a launch of the graph.
+  /// Called when a launch of the graph begins.
   void start() {
     if (flags & conditionalAssignDefault)
       value = defaultValue;
@@ -31,22 +31,23 @@ private:
   const unsigned flags;
 };
 
-/// Makes a conditional node of `graph` with empty bodies. `params` gets their handles, which the
-/// node owns.
+/// Makes a conditional node of `graph` with empty bodies and returns their handles, which the node
+/// owns, in `params`.
 CUresult makeConditional(const std::shared_ptr<Graph> &graph, CUDA_CONDITIONAL_NODE_PARAMS &params,
                          ConditionalWork &work);
 /// Removes the handles of the bodies when the node is removed.
 void dropBodies(const Work &work);
 
-/// Whether the graph has conditional nodes: it then cannot be copied or be a child.
+/// Whether the graph has conditional nodes. Such a graph cannot be copied or be a child.
 bool hasConditional(const Graph &graph);
 
-/// Checks a graph for instantiation: its conditional handles are used, and the bodies have only
-/// nodes of types that they may have and no cycles.
+/// Checks a graph for instantiation: its conditional handles are used, its bodies contain only
+/// permitted types of nodes, and no body has a cycle.
 CUresult checkConditionals(const Graph &graph, CUgraphInstantiateResult &outcome,
                            CUgraphNode &errorNode);
 
-/// Gives the values of all conditional nodes among `steps`, and in their bodies, their defaults.
+/// Resets the values of all conditional nodes among `steps`, and in their bodies, to their
+/// defaults.
 void startConditionals(const std::vector<Work> &steps);
 
 /// Runs the node. A loop ends with a failure of the context after the time limit of a launch, or if

@@ -41,8 +41,8 @@ public:
   std::vector<GraphNode *> sorted() const;
   /// A deep copy, including child graphs. Each node records the node that it was copied from.
   std::shared_ptr<Graph> clone(bool hasHandles);
-  /// The node that is a copy of the node with that handle, here or in the body of a conditional
-  /// node; null if there is none.
+  /// The copy of the node with that handle, here or in the body of a conditional node; null if
+  /// there is none.
   GraphNode *cloneOf(const void *handle) const;
   /// Appends the work of the whole graph to `steps`, in topological order.
   void flatten(std::vector<Work> &steps) const;

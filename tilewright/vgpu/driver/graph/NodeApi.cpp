@@ -48,8 +48,8 @@ template <typename T, typename Use> static CUresult withWork(CUgraphNode handle,
   });
 }
 
-/// If the work of a node is a `T`, writes a member of it, or the result of a function of it, to
-/// `result`.
+/// Writes a member of the node's work, or the result of a function of it, to `result`, if the work
+/// is a `T`.
 template <typename T, typename Result, typename Member>
 static CUresult readWork(CUgraphNode handle, Result *result, Member member) {
   return withWork<T>(handle, [&](T &work, GraphNode &) {
@@ -63,7 +63,7 @@ static constexpr auto eventOf = [](const auto &work) {
   return static_cast<CUevent>(work.event->handle);
 };
 
-/// Replaces the parameters of a node; they must be of the node's type.
+/// Replaces the parameters of a node; the new ones must be of the node's type.
 static CUresult setWork(CUgraphNode handle, const CUgraphNodeParams &params) {
   std::shared_ptr<GraphNode> node;
   std::shared_ptr<Graph> graph;

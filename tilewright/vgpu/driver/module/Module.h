@@ -40,7 +40,7 @@ struct LoadedBinary : Handled {
 protected:
   /// Registers a variable, so that copies and kernels may access it.
   void addVariable(std::span<std::byte> variable);
-  /// For destructors, before they free the memory of the variables.
+  /// For destructors: call before freeing the memory of the variables.
   void dropVariables();
 
 private:

@@ -14,7 +14,7 @@ struct PtxasFacts {
 };
 
 struct PtxBinary final : LoadedBinary {
-  /// `text` is the PTX of the module, with the facts that our ptxas appended.
+  /// `text` is the PTX of the module, with the properties that our ptxas appended.
   PtxBinary(Device &device, std::unique_ptr<machine::LoadedModule> module, std::string_view text);
   ~PtxBinary() override { dropVariables(); }
 

@@ -9,7 +9,7 @@
 
 namespace tilewright::vgpu::driver {
 
-/// A kernel name that is usable as a file name; names of C++ kernels may be very long.
+/// A kernel name that can be used as a file name; names of C++ kernels may be very long.
 static std::string fileName(std::string_view kernel) {
   std::string name(kernel.substr(0, 100));
   for (char &c : name)

@@ -12,7 +12,7 @@ namespace tilewright::vgpu::driver {
 
 static std::unique_ptr<Observation> startCheckingOf(const LaunchFacts &) { return startChecking(); }
 
-// One row for each kind; `start` creates the observation of one launch.
+// One row for each kind of observation; `start` creates the observation of one launch.
 static constexpr std::array kinds{
     ObservationKind{"all", "all four checks", startCheckingOf},
     ObservationKind{"races", "unordered accesses, missing fences, registers of wgmma",

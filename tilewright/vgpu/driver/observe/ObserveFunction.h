@@ -11,9 +11,8 @@ namespace tilewright::vgpu::driver {
 
 class Context;
 
-/// Launches a kernel with the function's name that accesses the ranges that are written, or those
-/// that are read, as part of the calling thread's work; memory does not change. Does nothing if no
-/// check is on.
+/// Launches, as part of the calling thread's work, a kernel with the function's name that reads and
+/// writes the same ranges; memory does not change. Does nothing if no check is on.
 void showAccesses(const Context &context, std::string_view name,
                   std::span<const tilewright_vgpu_range> ranges, bool areWritten);
 

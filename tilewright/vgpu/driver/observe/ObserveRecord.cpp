@@ -12,7 +12,7 @@
 namespace tilewright::vgpu::driver {
 
 namespace {
-/// The memory that a launch can access, moved to a fixed address.
+/// A copy of the memory that a launch can access, relocated to a fixed address.
 class Image {
 public:
   /// The address that replaces `address`; 0 if it is not in an allocation.
@@ -24,7 +24,7 @@ public:
     if (isNew) {
       const auto *first = reinterpret_cast<const char *>(found->begin);
       bytes.append(first, found->bytes());
-      // Padding that holds neither zeros nor small numbers: a write there is seen.
+      // Padding whose bytes are neither zeros nor small numbers, so that a write to it is noticed.
       bytes.resize((bytes.size() + 2 * alignment - 1) / alignment * alignment, '\xa5');
     }
     return base + place->second + (address - found->begin);

@@ -6,9 +6,9 @@
 
 namespace tilewright::vgpu::driver {
 
-/// Writes what is needed to repeat the launch to the folder for counts, before the kernel runs:
-/// 3-softmax.ptx with the module, .launch with the sizes and the bytes of each parameter, and
-/// .memory with the allocations that parameters point into, 3 being the number of the launch.
+/// Before the kernel runs, writes everything that is needed to repeat the launch to the folder for
+/// counts: 3-softmax.ptx with the module, .launch with the sizes and the bytes of each parameter,
+/// and .memory with the allocations that parameters point into, 3 being the number of the launch.
 /// Allocations are moved to a fixed address, which processes do not use otherwise, and the
 /// parameters' pointers with them, also those inside tensor maps. Pointers in memory are not
 /// followed. Returns null: nothing is observed while the kernel runs.

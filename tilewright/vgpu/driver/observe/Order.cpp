@@ -7,7 +7,7 @@ namespace tilewright::vgpu::driver {
 using machine::StreamClock;
 
 namespace {
-/// A clock that many threads read and few change.
+/// A clock that many threads read and few threads change.
 class SharedClocks {
 public:
   SharedClock get() {
@@ -29,7 +29,7 @@ private:
 };
 } // namespace
 
-// Both outlive main(), as the streams do.
+// Both outlive main(), because the streams do.
 static SharedClocks &host() {
   static auto &only = *new SharedClocks();
   return only;
@@ -51,7 +51,8 @@ void learnAllDone() {
 }
 
 namespace {
-/// The clock that works published under a key, and how many will still learn it.
+/// The clock that work published under a key, and the number of pieces of work that will still
+/// learn it.
 struct Meeting {
   StreamClock clock;
   unsigned learners = 0;

@@ -1,4 +1,4 @@
-// Tracks which works of streams happen before which, for checks between launches.
+// Tracks which stream work happens before which, for checks between launches.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_ORDER_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVE_ORDER_H
 
@@ -8,17 +8,17 @@ namespace tilewright::vgpu::driver {
 
 using SharedClock = std::shared_ptr<const machine::StreamClock>;
 
-/// The works that the host knows to be done: it waited for them, or saw that they are done. All
+/// The work that the host knows to be done: it waited for it, or queried its completion. All
 /// threads of the host count as one, since the driver does not see how they synchronise. Null if
 /// nothing is known, or if no check needs it.
 SharedClock hostClock();
-/// Records that the host knows that the works of `clock` are done. Null: none.
+/// Records that the host knows that the work in `clock` is done. Null: none.
 void hostLearns(const SharedClock &clock);
 
-/// The work that the calling thread performs for a stream.
+/// A piece of work that the calling thread performs for a stream.
 class CurrentWork {
 public:
-  /// The `number`-th work of a stream, after `before`.
+  /// The `number`-th piece of work of a stream, after `before`.
   CurrentWork(uint64_t stream, uint64_t number, machine::StreamClock before);
   ~CurrentWork();
   CurrentWork(const CurrentWork &) = delete;
@@ -26,7 +26,7 @@ public:
 
   /// The clock of whatever waits for this work.
   SharedClock after() const;
-  /// The works that happened before this one; grows if the work waits for something.
+  /// The work that happened before this one; grows when this work waits for something.
   machine::StreamClock before;
   const uint64_t stream, number;
 
@@ -36,14 +36,15 @@ private:
 
 /// The work of the calling thread; null outside of streams, or if no check needs the order.
 CurrentWork *currentWork();
-/// The place of a launch that the calling thread makes now; `owner` keeps its program.
+/// The position, in that order, of a launch that the calling thread makes now; `owner` keeps its
+/// program.
 std::shared_ptr<const machine::HostOrder> currentOrder(std::shared_ptr<const void> owner);
-/// Notes that a work is done, for streams that wait for a value in memory: the driver does not see
-/// who wrote it, so such a wait comes after everything that was done by then.
+/// Notes that a piece of work is done, for streams that wait for a value in memory. The driver does
+/// not see who wrote the value, so such a wait comes after all work that was done by then.
 void noteDone(const SharedClock &clock);
 void learnAllDone();
-/// The current work tells other works by a key what happens before it, and learns what they told;
-/// see HostTools.h. Both do nothing if no check needs the order.
+/// The current work publishes under a key what happens before it, or learns what other work has
+/// published under the key; see HostTools.h. Both do nothing if no check needs the order.
 void publish(uint64_t key, unsigned learners);
 void learn(uint64_t key);
 

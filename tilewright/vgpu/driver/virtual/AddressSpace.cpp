@@ -37,7 +37,7 @@ CUresult AddressSpace::reserve(uint64_t bytes, uint64_t alignment, uint64_t hint
   if (!begin)
     return fail(CUDA_ERROR_OUT_OF_MEMORY,
                 concat("cannot reserve ", bytes, " bytes of address space"));
-  // Unmap what the alignment does not need.
+  // Unmap the surplus that was only needed to align the range.
   const uint64_t aligned = (begin + alignment - 1) / alignment * alignment;
   if (aligned > begin)
     munmap(pointer(begin), aligned - begin);

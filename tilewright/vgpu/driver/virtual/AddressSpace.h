@@ -16,7 +16,7 @@ public:
   CUresult reserve(uint64_t bytes, uint64_t alignment, uint64_t hint, CUdeviceptr &address);
   CUresult free(CUdeviceptr address, uint64_t bytes);
   CUresult map(CUdeviceptr address, uint64_t bytes, std::shared_ptr<MemoryObject> object);
-  /// The range must consist of whole mappings.
+  /// The range must be made up of whole mappings.
   CUresult unmap(CUdeviceptr address, uint64_t bytes);
   CUresult setAccess(CUdeviceptr address, uint64_t bytes, std::span<const CUmemAccessDesc> wanted);
 
@@ -30,8 +30,8 @@ public:
 
 private:
   using Mappings = std::map<uint64_t, Mapping>;
-  /// The mappings that make up the range, in order; empty if it is not made of whole mappings. The
-  /// caller holds the lock.
+  /// The mappings that make up the range, in order; empty if it is not made up of whole mappings.
+  /// The caller holds the lock.
   std::vector<Mappings::iterator> wholeMappings(uint64_t begin, uint64_t bytes);
   /// Tells the machine which devices may access the mapping. The caller holds the lock.
   void publish(uint64_t begin, const Mapping &mapping, uint64_t before);

@@ -28,7 +28,7 @@ struct IpcHandle {
 };
 static_assert(sizeof(IpcHandle) <= sizeof(CUipcMemHandle));
 
-/// Memory of another process that is mapped here, by the address that the program has.
+/// Memory of another process that is mapped here, by the address that the program uses.
 struct Opened {
   uint64_t inode = 0, offset = 0; // of the other process' allocation
   void *reserved = nullptr;

@@ -1,4 +1,4 @@
-// Memory of cuMemAlloc and events that processes share by handles (cuIpc*).
+// Device memory (cuMemAlloc) and events that processes share by handles (cuIpc*).
 #ifndef TILEWRIGHT_VGPU_DRIVER_VIRTUAL_IPC_H
 #define TILEWRIGHT_VGPU_DRIVER_VIRTUAL_IPC_H
 
@@ -10,7 +10,7 @@ namespace tilewright::vgpu::driver {
 /// records are done. Stored in an unnamed file.
 class SharedEvent {
 public:
-  /// Null if the host has no memory left.
+  /// Returns null if the host has no memory left.
   static std::shared_ptr<SharedEvent> create();
   /// Opens the file of another process' event; takes over the descriptor.
   static std::shared_ptr<SharedEvent> open(int file);

@@ -53,7 +53,8 @@ struct FileKind {
   uint64_t bytes = 0, handleTypes = 0;
   int32_t device = 0;
 };
-/// Makes a file of `bytes` bytes and a page for `kind`; -1 if the host has no memory for it.
+/// Creates a file of `bytes` bytes and one page more, which describes it as `kind`; -1 if the host
+/// has no memory for it.
 int createFile(const char *name, uint64_t bytes, const FileKind &kind);
 /// Reads the kind of a file that another process made; false if it holds no memory object.
 bool readKind(int file, FileKind &kind);

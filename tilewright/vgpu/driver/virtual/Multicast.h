@@ -35,7 +35,7 @@ public:
   std::string find(uint64_t offset, uint64_t bytes, std::vector<uint64_t> &members) override;
 
 private:
-  /// Memory that some device of the team bound, as this process sees it.
+  /// Memory that a device of the team has bound, as this process sees it.
   struct Member {
     uint64_t offset = 0, bytes = 0; // in the multicast object
     uint64_t address = 0;

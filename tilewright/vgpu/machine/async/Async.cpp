@@ -74,8 +74,8 @@ static bool performCpAsync(Warp &warp, const Op *op, std::span<const CopyRequest
   return true;
 }
 
-/// Copies 16 bytes for each lane at once, from global to shared memory. Returns the lanes that are
-/// left: from the first one whose addresses are not plain.
+/// Copies 16 bytes for each lane at once, from global to shared memory. Returns the lanes that
+/// remain: from the first one whose addresses need the general path.
 static uint32_t copyPlainly(Warp &warp, const Op *op, const std::byte *registers, uint32_t active) {
   const auto &form = *static_cast<const CopyForm *>(op->extra);
   if (active == ~0u) {
@@ -154,7 +154,7 @@ uint64_t pairMbarrier(uint64_t address, unsigned rank) {
   return addressInBlock(address, (rank & ~1u) | (holder == 0 ? 0 : (holder - 1) & 1));
 }
 
-/// Combines the elements of `from` into `to`.
+/// Combines each element of `to` with the corresponding element of `from`.
 static void reduce(const AtomicForm &form, std::byte *to, const std::byte *from, size_t bytes) {
   for (size_t i = 0; i + form.bytes <= bytes; i += form.bytes) {
     uint64_t operand = 0;

@@ -93,8 +93,8 @@ bool isClusterReady(Warp &warp, const Fragment &fragment);
 /// The address in the registers of one lane.
 uint64_t laneAddress(const AddressForm &form, const std::byte *registers, unsigned lane);
 /// The address of the mbarrier that an operation of cta_group::2 for block `rank` signals. CUTLASS
-/// clears the bit of an address that tells the blocks of a pair apart; an address of the block's
-/// own memory is therefore that of the pair's first block.
+/// clears the address bit that distinguishes the blocks of a pair, so an address in the block's own
+/// memory means the pair's first block.
 uint64_t pairMbarrier(uint64_t address, unsigned rank);
 /// Arrives once at an mbarrier of any block, for operation `async`.
 bool arriveOnce(Warp &warp, const Op *op, const AddressForm &form, uint64_t address, unsigned lane,

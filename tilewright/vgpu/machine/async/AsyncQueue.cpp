@@ -346,7 +346,7 @@ After runGroup(Warp &warp, const Op *op, std::byte *, uint32_t mask, uint32_t ac
     return After::stop;
   if (form.kind == GroupKind::tensorLoad && isTracked)
     groupsOf(warp).tensorLoads.clear();
-  // tcgen05.wait::ld and st are for the whole warp.
+  // tcgen05.wait::ld and tcgen05.wait::st apply to the whole warp.
   if (form.kind == GroupKind::tensorLoad || form.kind == GroupKind::tensorStore)
     tell(warp, {.warp = warp, .op = op, .mask = active, .kind = SyncKind::warpBarrier});
   return After::next;

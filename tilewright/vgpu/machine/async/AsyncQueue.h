@@ -95,7 +95,7 @@ public:
 
   std::span<const std::unique_ptr<AsyncOperation>> pending() const { return waiting; }
 
-  /// The record of the mbarrier at `where`; `phase` is the phase that its 64 bits store.
+  /// The record of the mbarrier at `where`; `phase` is the phase stored in its 64 bits.
   MbarrierRecord &recordOf(const std::byte *where, uint32_t phase);
   const MbarrierRecord *findRecord(const std::byte *where) const;
   void forgetRecord(const std::byte *where) { records.erase(where); }

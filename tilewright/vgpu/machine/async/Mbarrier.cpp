@@ -268,8 +268,8 @@ static After runWait(Warp &warp, const Op *op, const MbarrierForm &form, std::by
       return After::resume;
     }
     over |= 1u << lane;
-    // With a parity, the lane waited for the previous phase. The first phase has no previous one: a
-    // wait for it succeeds immediately, which producers use to acquire an empty buffer.
+    // With a parity, the lane waited for the preceding phase. The first phase has none: a wait for
+    // it succeeds immediately, which producers use to acquire an empty buffer.
     const uint64_t behind = form.byParity ? 1 : (access.barrier.phase - wanted) & 7;
     if (!access.record)
       continue;

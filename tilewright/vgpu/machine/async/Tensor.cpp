@@ -167,7 +167,7 @@ static AtomicType reductionType(TensorElement element) {
 static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &form, const Box &box,
                         const std::byte *stored) {
   const TensorMap &map = box.map;
-  // A row that steps over elements counts as a whole.
+  // A row with a traversal stride counts as a whole.
   const int64_t begin = box.beginInside() * map.step[0];
   const int64_t end = std::min<int64_t>(
       box.endInside() * map.step[0], int64_t(map.size[0] / box.group.elements) - box.firstColumn());
@@ -190,7 +190,7 @@ static void observeRows(Warp &warp, const Op *op, AsyncId id, const CopyForm &fo
                        : nullptr);
 }
 
-/// Places the box where the operands say.
+/// Positions the box at the coordinates in the operands.
 static Status placeBox(Box &box, const CopyForm &form, const CopyRequest &request) {
   const TensorMap &map = box.map;
   for (unsigned i = 0; i < form.rank; ++i)

@@ -114,7 +114,7 @@ uint32_t swizzled(TensorSwizzle swizzle, uint32_t address) {
   return address;
 }
 
-/// The bytes of data in a chunk of 16 bytes of shared memory.
+/// The number of data bytes in a 16-byte chunk of shared memory.
 static uint32_t chunkBytes(const Box &box) {
   return box.group.isPadded() ? box.group.inGlobal : 16;
 }
@@ -133,7 +133,7 @@ void rowToShared(const Box &box, const std::byte *row, std::byte *shared, uint32
   }
 }
 
-/// Packs 16 elements of 6 bits, each in a byte of its own, which is how stores find them.
+/// Packs 16 six-bit elements. Stores find each of them in a byte of its own.
 static void packSixBits(std::byte *to, const std::byte *from) {
   for (unsigned i = 0; i < 4; ++i) {
     uint32_t bits = 0;

@@ -32,7 +32,8 @@ struct Box {
     return total;
   }
   uint32_t sharedBytes() const { return sharedRowBytes() * rows(); }
-  /// The bytes that a load reports to its mbarrier. Padding is not counted, as CUTLASS expects.
+  /// The number of bytes that a load reports to its mbarrier. Padding is not counted, as CUTLASS
+  /// expects.
   uint32_t dataBytes() const { return rowBytes() * rows(); }
   /// Where the row begins in the tensor, in columns.
   int64_t firstColumn() const { return start[0] / int64_t(group.elements); }
@@ -50,9 +51,9 @@ struct Box {
 
   /// For tile::gather4 and tile::scatter4: the box has these four rows of a matrix.
   Status chooseRows(std::span<const int32_t, 4> rows);
-  /// For the modes of im2col: the box has the pixels from `start` on. They advance along W, H, D
-  /// and N within the corners of the map; im2col::w skips H and D, which stay as they are.
-  /// `offsets` are those of the instruction: along W, H and D, or the halo and the offset along W.
+  /// For the modes of im2col: the box contains the pixels from `start` on. They advance along W, H,
+  /// D and N within the corners of the map; im2col::w keeps H and D fixed. `offsets` are the
+  /// instruction's: along W, H and D, or the halo and the offset along W.
   Status walkPixels(std::span<const uint16_t> offsets);
   /// An error if a box cannot begin there.
   Status check() const;
@@ -64,10 +65,10 @@ private:
   uint64_t addressAt(std::span<const int64_t> coordinates) const;
 };
 
-/// Where a swizzle places the byte at an address, as for matrix descriptors.
+/// The position to which a swizzle moves the byte at an address, as for matrix descriptors.
 uint32_t swizzled(TensorSwizzle swizzle, uint32_t address);
-/// Copies a row between its bytes in global memory's order and shared memory, where it begins at
-/// offset `place` of a block's memory.
+/// Copies a row between its bytes in the order of global memory and shared memory, where the row
+/// begins at offset `place` of a block's memory.
 void rowToShared(const Box &box, const std::byte *row, std::byte *shared, uint32_t place);
 void rowFromShared(const Box &box, std::byte *row, const std::byte *shared, uint32_t place);
 

@@ -31,7 +31,7 @@ enum class TensorElement : uint8_t {
   u4Padded, // 16U4_ALIGN16B
   u6Padded, // 16U6_ALIGN16B
 };
-/// The least number of elements that fill whole bytes, and their sizes. `inShared` is larger if
+/// The minimum number of elements that fill whole bytes, and their sizes. `inShared` is larger if
 /// elements are padded in shared memory.
 struct ElementGroup {
   uint32_t elements, inGlobal, inShared;

@@ -315,7 +315,7 @@ static bool isPreempted(const Instruction &instruction) {
   }
 }
 
-/// Whether it is an atomic or an ordered access that is not only about the block or the cluster.
+/// Whether the access is atomic or ordered, with a scope wider than the block and the cluster.
 static bool readsOfOtherBlocks(const Instruction &instruction, Handler handler) {
   const Order order = orderOf(instruction);
   const Scope scope = scopeOf(instruction);

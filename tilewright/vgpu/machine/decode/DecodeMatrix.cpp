@@ -159,7 +159,7 @@ Status Decoder::narrowMma() {
   form.inBytes = form.base.k == 32;
   readFragments(form.base);
   if (instruction->has(Modifier::blockScale)) {
-    // The numbers of scales of a row, which are the defaults of the kinds.
+    // The number of scales per row, by kind: the defaults.
     const Modifier vector = instruction->find(ModifierKind::scaleVector);
     const unsigned count = vector == Modifier::scaleVec4   ? 4
                            : vector == Modifier::scaleVec2 ? 2

@@ -111,7 +111,7 @@ void Decoder::observeRead(const ObserveForm *form) {
 
 namespace {
 /// The operations of loads or of stores: the first of each family of fast operations in Memory.def,
-/// and the general one.
+/// and the general operation.
 struct AccessFamilies {
   Operation global, generic, shared, any;
 };

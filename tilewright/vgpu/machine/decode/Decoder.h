@@ -209,7 +209,7 @@ private:
       for (const Operand &element : source.elementsOf(operand))
         forRegisters(element, body);
   }
-  /// Whether asynchronous operations are represented as objects (see AsyncQueue.h).
+  /// Whether asynchronous operations become objects (see AsyncQueue.h).
   bool isTracked() const { return options.observed || options.deferred; }
   uint64_t constantBase() const;
 

@@ -29,8 +29,8 @@ struct AccessForm {
   uint32_t slots[8] = {};
 };
 
-/// Performs the store of one lane if `address` is a multicast address, in the memory of all
-/// members. Returns whether it is one.
+/// If `address` is a multicast address, performs one lane's store in the memory of all members.
+/// Returns whether it is one.
 bool storeToTeam(const AccessForm &form, const std::byte *registers, uint32_t lane,
                  uint64_t address);
 

@@ -200,7 +200,7 @@ std::vector<uint32_t> assignSlots(const ptx::Module &module, const ptx::Function
         isPinned[module.variables[index].reg] = true;
   // wgmma reads its accumulators although they are its first operand. If A is in registers, it is
   // the second operand, and wgmma reads it until a wait for this wgmma, which may be long after the
-  // last use in the text. So both operands keep their slots for the whole function.
+  // last use in the text. Both operands therefore keep their slots for the whole function.
   if (writesWhatItReads(function))
     for (const Instruction &one : function.instructions)
       if (const Handler handler = ptx::rowOf(one).handler;

@@ -1,10 +1,11 @@
 // A product of mma.sync whose fragments stay in registers, in f32.
 //
-// A register of 32 lanes holds E elements in each lane; element e of all lanes is a plane. With
-// g = lane / 4 and q = lane % 4, plane e of register r holds:
+// A register of 32 lanes holds E elements in each lane; element e of all lanes is a plane. With g =
+// lane / 4 and q = lane % 4, plane e of register r holds:
 //   A  row g + 8 * (r & 1), column E * q + e + 4 * E * (r >> 1)
 //   B  row E * q + e + 4 * E * r, column g
-// So one column of A is one lane of every four in two planes, and one row of B is one in a plane.
+// So a column of A is every fourth lane of two planes, and a row of B every fourth lane of one
+// plane.
 #include "tilewright/vgpu/machine/matrix/TileKernels.h"
 
 #include "tilewright/vgpu/machine/handlers/Vectors.h"
@@ -93,7 +94,7 @@ VGPU_INLINE void addProducts(const Float16 (&a)[4], Float16 low, Float16 high, S
   }
 }
 
-/// Adds the products of one lane of every four, for all planes, in the order of A's columns.
+/// Adds the products of every fourth lane, for all planes, in the order of A's columns.
 template <int q>
 VGPU_INLINE void addPlanes(const float *a, const float *b, unsigned planes, Sums &sums) {
   for (unsigned e = 0; e < planes; ++e) {

@@ -19,7 +19,7 @@ namespace tilewright::vgpu::machine::VGPU_ISA {
 
 template <typename T> struct LanesOf {
   typedef T Type __attribute__((ext_vector_type(32)));
-  // The type in memory, where only an alignment of 64 bytes is guaranteed.
+  // The type in memory, where the alignment is only guaranteed to be 64 bytes.
   typedef T Stored __attribute__((ext_vector_type(32), aligned(sizeof(T) == 1 ? 32 : 64)));
 };
 template <typename T> using Lanes = typename LanesOf<T>::Type;
@@ -104,7 +104,8 @@ template <typename To, typename V> VGPU_INLINE Lanes<To> bitsAs(V value) {
   return std::bit_cast<Lanes<To>>(value);
 }
 
-/// Defines a handler for each T: d = expression, of the operand a or of the operands a and b.
+/// Defines a handler for each T that computes d = expression, from the operand a or from the
+/// operands a and b.
 #define VGPU_UNARY(name, expression)                                                               \
   template <typename T> static void name(VGPU_ARGS) {                                              \
     const uint32_t m = active(op, registers, mask);                                                \

@@ -743,7 +743,7 @@ static void observeAccess(VGPU_ARGS) {
   VGPU_NEXT;
 }
 
-/// Reports that the strong access before it has read its values.
+/// Reports that the preceding strong access has read its values.
 static void observeRead(VGPU_ARGS) {
   const uint32_t m = active(op, registers, mask);
   if (m != 0) {

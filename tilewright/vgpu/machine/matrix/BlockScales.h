@@ -15,7 +15,8 @@ struct ScaledRows {
   std::vector<float> values, scales;
   unsigned k = 0, block = 0;
 
-  /// values · scales, or nothing if one of the products is not a float.
+  /// Computes values · scales; returns false if one of the products is not representable as a
+  /// float.
   bool multiplied(std::vector<float> &products) const;
   double at(unsigned row, unsigned l) const {
     return double(values[size_t(row) * k + l]) *
@@ -23,8 +24,8 @@ struct ScaledRows {
   }
 };
 
-/// start + sign · (row of a) · (row of b), exact and rounded once to f32, for factors outside the
-/// range of f32.
+/// start + sign · (row of a) · (row of b), computed exactly and rounded once to f32, for factors
+/// outside the range of f32.
 double sumScaled(const ScaledRows &a, unsigned row, const ScaledRows &b, unsigned column,
                  double start, double sign);
 

@@ -1,11 +1,12 @@
-// ldmatrix and stmatrix of bytes, and of 4 and 6 bits that become bytes.
+// ldmatrix and stmatrix of bytes, and of 4- and 6-bit elements that become bytes.
 #include "tilewright/vgpu/machine/async/AsyncQueue.h"
 #include "tilewright/vgpu/machine/matrix/Matrix.h"
 #include "tilewright/vgpu/machine/tcgen05/TensorCopy.h"
 
 namespace tilewright::vgpu::machine {
 
-/// Sixteen elements of a row as bytes. Those of 4 and 6 bits are unsigned, and begin at bit 0.
+/// Sixteen elements of a row, one byte each. Elements of 4 and 6 bits are unsigned and begin at bit
+/// 0.
 static void readRow(const std::byte *from, unsigned paddedBits, uint8_t (&to)[16]) {
   if (paddedBits == 0) {
     std::memcpy(to, from, sizeof(to));
@@ -54,7 +55,8 @@ After runLdmatrixBytes(Warp &warp, const Op *op, std::byte *registers, uint32_t,
 After runStmatrixBytes(Warp &warp, const Op *op, std::byte *registers, uint32_t, uint32_t) {
   const auto &form = *static_cast<const MatrixMoveForm *>(op->extra);
   const unsigned rows = 8 * static_cast<unsigned>(form.slots.size());
-  // Byte e of a register is column 2 * q + e % 2 of row g + 8 * (e / 2); columns are stored.
+  // Byte e of a register is column 2 * q + e % 2 of row g + 8 * (e / 2). The matrix is stored by
+  // columns.
   uint8_t bytes[32][16];
   for (unsigned r = 0; r < form.slots.size(); ++r)
     for (unsigned lane = 0; lane < 32; ++lane)

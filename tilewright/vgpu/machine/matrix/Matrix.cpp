@@ -170,7 +170,7 @@ static void transpose(const uint16_t (&matrix)[8][8], uint32_t (&words)[32]) {
     return row;
   };
   for (unsigned half = 0; half < 2; ++half) {
-    // Four columns of each pair of rows, then four by four transposed.
+    // Interleaves four columns of each pair of rows, then transposes 4 x 4 blocks.
     Four pairs[4];
     for (unsigned q = 0; q < 4; ++q) {
       const Row even = rowAt(2 * q), odd = rowAt(2 * q + 1);

@@ -73,8 +73,8 @@ using PerformMatrix = bool (*)(Warp &warp, const Op *op, std::byte *registers,
 After issueMatrix(Warp &warp, const Op *op, std::byte *registers, uint32_t active,
                   const MatrixForm &form, std::span<const uint32_t> copied, PerformMatrix perform);
 
-/// Reports to the observer the chunks of 16 bytes of shared memory that an operation reads in the
-/// block of this rank, in ranges of up to 128 bytes.
+/// Reports to the observer the 16-byte chunks of shared memory that an operation reads in the block
+/// with this rank, in ranges of up to 128 bytes.
 void observeChunks(Warp &warp, const Op *op, uint32_t rank, AsyncId id,
                    std::span<const uint32_t> offsets);
 

@@ -1,4 +1,4 @@
-// mma.sync of types of 4, 6 and 8 bits (kind::f8f6f4) and with block scales.
+// mma.sync of 4-, 6- and 8-bit types (kind::f8f6f4) and with block scales.
 #include "tilewright/vgpu/machine/matrix/BlockScales.h"
 #include "tilewright/vgpu/machine/matrix/WarpMatrix.h"
 
@@ -20,7 +20,7 @@ static int significandBitsOf(Modifier type) {
   }
 }
 
-/// Element e of a register. An e2m1 that has a byte is in the middle of it.
+/// Element e of a register. An e2m1 that occupies a byte is in the middle of it.
 static float elementAt(Modifier type, bool inBytes, uint32_t bits, unsigned e) {
   const float *table = elementTable(type);
   if (!inBytes)
@@ -29,7 +29,7 @@ static float elementAt(Modifier type, bool inBytes, uint32_t bits, unsigned e) {
   return table[type == Modifier::e2m1 ? byte >> 2 & 15 : byte];
 }
 
-// Lanes, registers and elements are those of mma.sync with integers of 8 or 4 bits (Matrix.cpp).
+// Lanes, registers and elements are laid out as in mma.sync of 8- or 4-bit integers (Matrix.cpp).
 
 static void gatherA(const NarrowForm &form, const std::byte *registers, std::vector<float> &rows) {
   const unsigned k = form.base.k, each = form.inBytes ? 4 : 8;
@@ -70,7 +70,8 @@ static void gatherScales(const NarrowForm &form, const std::byte *registers, uin
   }
 }
 
-/// The value of a 16-bit operand that must be the same in all lanes: a byte or a thread of scales.
+/// The value of a 16-bit operand that must be the same in all lanes: it selects a byte or a thread
+/// of scales.
 static bool selector(Warp &warp, const Op *op, const std::byte *registers, uint32_t slot,
                      const char *name, unsigned most, unsigned step, unsigned &value) {
   uint16_t lanes[32];

@@ -26,9 +26,9 @@ struct FragmentOperand {
 };
 
 /// One warp computes 16 rows, eight columns (an octet) at a time. The 128 sums of an octet are in
-/// the order of the accumulator registers: with g = lane / 4 and q = lane % 4,
-/// element 32 * (2 * h + p) + lane is row g + 8 * h, column 2 * q + p. The panels have the same
-/// order, so that no sum is ever moved:
+/// the order of the accumulator registers: with g = lane / 4 and q = lane % 4, element 32 * (2 * h
+/// + p) + lane is row g + 8 * h, column 2 * q + p. The panels have the same order, so sums never
+/// move:
 ///   A  at 64 * l + 8 * t + 4 * i + q    row 2 * t + i, for every q, of column l
 ///   B  at 8 * l + 4 * p + q             column 2 * q + p, of row l
 struct TileKernels {

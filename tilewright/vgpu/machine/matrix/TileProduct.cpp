@@ -77,7 +77,7 @@ void TileProduct::begin(unsigned newN, unsigned newK, bool fast) {
   bExtents = std::make_unique<TileExtent[]>(needed / 8);
 }
 
-/// A fast product uses the memory of the panels for floats.
+/// A fast product stores its floats in the memory of the panels.
 static float *floatsOf(double *panel) { return reinterpret_cast<float *>(panel); }
 
 void TileProduct::readA(const std::byte *base, std::span<const uint32_t> offsets, bool isTransposed,

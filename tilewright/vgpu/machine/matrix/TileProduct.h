@@ -43,8 +43,8 @@ public:
   /// those of Arithmetic::fast, which are not exact.
   void begin(ptx::Modifier aType, ptx::Modifier bType, unsigned n, unsigned k, bool isFast = false);
 
-  /// Starts a product of floats whose significands have at most this many bits, for readAValues()
-  /// and readBValues().
+  /// Starts a product of floats whose significands have at most `bits` bits, for readAValues() and
+  /// readBValues().
   void beginValues(int aBits, int bBits, unsigned n, unsigned k, bool isFast);
   /// 16 rows of k floats.
   void readAValues(const float *rows, bool isNegated);
@@ -80,7 +80,7 @@ public:
   unsigned depth() const { return k; }
 
 private:
-  /// What is known about the elements of a factor.
+  /// Bounds on the elements of a factor.
   struct Precision {
     int bits; // of the significand
     int last; // elements are multiples of 2^last

@@ -129,14 +129,14 @@ public:
     bool operator==(const Key &) const = default;
   };
 
-  /// The matrix of a key; null if it is not here.
+  /// The matrix with this key; null if it is not cached.
   const float *find(const Key &key) const {
     for (const Entry &entry : entries)
       if (entry.key == key)
         return entry.packed.data();
     return nullptr;
   }
-  /// Memory for the matrix of a new key.
+  /// Memory for the matrix of a key that is not cached.
   float *add(const Key &key, size_t elements) {
     Entry &entry = entries[next++ % entries.size()];
     entry.key = key;
@@ -149,7 +149,7 @@ private:
     Key key{};
     std::vector<float> packed;
   };
-  // As many as a warp issues before it waits for the others.
+  // The maximum number that a warp issues before it waits for the other warps.
   std::array<Entry, 16> entries;
   size_t next = 0;
 };
@@ -163,7 +163,7 @@ bool performWgmma(Warp &warp, const Op *op, std::byte *registers, const WgmmaIss
   const Grid &grid = *warp.block->group->grid;
   const bool isFast = isFastProduct(form, grid.arithmetic);
   product.begin(form.aType, form.bType, form.n, form.k, isFast);
-  // The product of two negated factors is not negated.
+  // If both factors are negated, the product is not.
   const bool isNegated = form.negatesA != form.negatesB;
   if (form.aIsDescriptor) {
     if (!locateMatrix(warp, op, issue.aDescriptor, form.aType, form.transposesA,

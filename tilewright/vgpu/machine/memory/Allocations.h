@@ -30,10 +30,11 @@ struct Allocation {
   uint64_t id = 0; // never reused, which distinguishes freed memory from new memory
   AllocationKind kind = AllocationKind::device;
   int device = 0;
-  /// The devices that the program gave access to this memory in particular, one bit for each
-  /// ordinal. Only these may access mapped memory.
+  /// The devices that the program gave access to this allocation, one bit for each ordinal. No
+  /// other device may access mapped memory.
   uint64_t sharedWith = 0;
-  /// The address by which observers know the memory, if it is mapped at several; 0: its own.
+  /// The address by which observers know the memory, if it is mapped at several addresses; 0: its
+  /// own.
   uint64_t home = 0;
 
   uint64_t bytes() const { return end - begin; }

@@ -25,8 +25,8 @@ constexpr uint32_t sharedAddress(uint32_t rank, uint32_t offset) {
   return (rank + 1) << sharedOffsetBits | (offset & sharedOffsetMask);
 }
 
-/// To observers, a block's tensor memory follows its shared memory, at this offset: one lane after
-/// the other, with four bytes for each column.
+/// Observers see a block's tensor memory at this offset after its shared memory: lane by lane, with
+/// four bytes for each column.
 inline constexpr uint32_t tensorOffset = 1u << 19, tensorLanes = 128, tensorColumns = 512;
 inline constexpr uint32_t tensorBytes = 4 * tensorLanes * tensorColumns;
 

@@ -33,7 +33,7 @@ public:
   void add(uint64_t begin, uint64_t bytes, std::shared_ptr<MulticastMemory> memory);
   void remove(uint64_t begin);
   std::optional<Place> find(uint64_t address) const;
-  /// Whether nothing is mapped, which needs no lock to tell.
+  /// Whether no multicast object is mapped. Needs no lock.
   bool isEmpty() const { return count.load(std::memory_order_relaxed) == 0; }
 
 private:

@@ -43,7 +43,7 @@ public:
   /// See AllocationTable::home().
   uint64_t home(uint64_t address);
   bool hasHomes();
-  /// Like find(), for an address that home() gave.
+  /// Like find(), for an address that home() returned.
   ValidRange findHome(uint64_t address);
 
 private:

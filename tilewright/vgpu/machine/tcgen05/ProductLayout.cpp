@@ -15,8 +15,8 @@ ProductLayout layoutOf(const ProductMode &mode, unsigned m) {
 
 ScalePlace placeOfScale(uint32_t index, uint32_t number, uint32_t firstByte, uint32_t rows,
                         bool isHalved) {
-  // The scales of a row are consecutive bytes. The scales of the next columns follow after four of
-  // them.
+  // Four scales of a row share a cell, one in each byte. The next four are in the same lane of a
+  // later column, after the scales of the other rows.
   const uint32_t byte = firstByte + number, group = byte / 4;
   if (isHalved) {
     const uint32_t half = rows / 2;

@@ -11,7 +11,8 @@ namespace tilewright::vgpu::machine {
 
 using ptx::Modifier;
 
-/// Elements in 16 bytes. Elements of 4 and 6 bits are padded, except in products of 4 bits only.
+/// The number of elements in 16 bytes. Elements of 4 and 6 bits are padded, except in the kinds
+/// that have 4-bit elements only.
 static unsigned perChunk(ProductKind kind, ProductType type) {
   switch (type) {
   case ProductType::f16:
@@ -118,7 +119,7 @@ bool ProductReader::readTensor(Block &block, uint32_t address, const ProductLayo
   AccessTeller teller(warp, op, AccessKind::read, Proxy::generic, id);
   offsets.clear();
   for (unsigned row = 0; row < layout.rows; ++row) {
-    // .ashift: each row but the first is taken from the lane before its own.
+    // .ashift: each row except the first is read from the lane before it.
     const uint32_t at = lane + layout.laneOf(form.shiftsA && row > 0 ? row - 1 : row);
     teller.range(flatTensorAddress(block, at, column), 16 * chunks);
     for (unsigned chunk = 0; chunk < chunks; ++chunk)

@@ -82,7 +82,7 @@ After runTensorCopy(Warp &warp, const Op *op, std::byte *registers, uint32_t, ui
                      });
 }
 
-// tcgen05.shift: the 32 bytes of each of 32 lanes but the last move to the next lane. We read
+// tcgen05.shift: moves the 32 bytes of each of 32 lanes, except the last, to the next lane. We read
 // "down" as "to the next lane"; PTX shows it only in a figure.
 
 static bool shiftIn(Warp &warp, const Op *op, Block &block, uint32_t address, AsyncId id) {

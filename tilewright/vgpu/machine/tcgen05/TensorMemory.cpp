@@ -85,8 +85,8 @@ void checkTensorFreed(Grid &grid, const Block &block) {
                             "a tcgen05.dealloc")));
 }
 
-// Pairs of blocks allocate and free together: a warp of each block waits until one of the other has
-// arrived.
+// Pairs of blocks allocate and free together: a warp of each block waits until a warp of the other
+// has arrived.
 
 static uint64_t changesOf(Block &block) {
   Block *peer = peerOf(block);
@@ -100,8 +100,8 @@ static After waitForChange(Warp &warp, const Op *op, uint32_t mask) {
   return After::resume;
 }
 
-/// Lets the warp wait for one of the peer block. Returns whether that has arrived; otherwise the
-/// warp must try again after a change.
+/// Makes the warp wait for a warp of the peer block. Returns whether that warp has arrived;
+/// otherwise the warp must try again after a change.
 static bool meetPeer(Warp &warp, TensorMemory &memory, TensorMemory &other) {
   const uint32_t own = 1u << warp.index;
   if (!(memory.waiting & own)) {
@@ -191,7 +191,7 @@ After runTensorFree(Warp &warp, const Op *op, std::byte *registers, uint32_t mas
     if (!meetPeer(warp, memory, *other))
       return waitForChange(warp, op, mask);
   }
-  // Every use of the columns must be ordered before, as before a write.
+  // Every use of the columns must happen before their release, as it would before a write.
   tell(warp, {.warp = warp, .op = op, .mask = active, .kind = SyncKind::warpBarrier});
   if (isCount(count) && memory.holds(address & 0xffff, count)) {
     AccessTeller teller(warp, op, AccessKind::write, Proxy::generic, 0);

@@ -42,21 +42,21 @@ public:
   uint32_t lastCount = columns; // of the last allocation; later ones are not larger
   bool isRelinquished = false;
   uint64_t changes = 0; // grows with each event that may end a wait
-  /// For allocations of pairs of blocks: how many this block has begun, and which of its warps are
-  /// waiting for the peer in one.
+  /// For allocations by pairs of blocks: how many this block has begun, and which of its warps are
+  /// in one and wait for the peer.
   uint64_t pairs = 0;
   uint32_t waiting = 0;
 
 private:
-  /// The distance between lanes in words. Not a power of two, because all lanes of a column would
-  /// then share the same sets of the host's cache.
+  /// The distance between lanes in words. It is not a power of two: otherwise all lanes of a column
+  /// would compete for the same sets of the host's cache.
   static constexpr uint32_t pitch = columns + 16;
   std::vector<uint32_t> words;
   uint32_t used = 0;                             // units, one bit each
   std::array<uint32_t, columns / unit> starts{}; // columns of the allocation that begins at a unit
 };
 
-/// The block's tensor memory; null before its first allocation.
+/// The block's tensor memory; null before the block's first allocation.
 TensorMemory *tensorMemoryOf(Block &block);
 /// The same, created if needed.
 TensorMemory &makeTensorMemory(Block &block);
@@ -77,9 +77,9 @@ struct TensorRange {
 TensorMemory *resolveTensor(Warp &warp, const Op *op, const TensorRange &range,
                             std::string_view what);
 
-/// Whether a block that ends has freed its tensor memory; fails the launch if not.
+/// Checks that a block has freed its tensor memory when it ends; fails the launch if not.
 void checkTensorFreed(Grid &grid, const Block &block);
-/// Whether something has changed that a fragment waits for in an allocation.
+/// Whether a change has occurred that a fragment in an allocation waits for.
 bool isTensorReady(Warp &warp, const Fragment &fragment);
 
 /// tcgen05.alloc, dealloc and relinquish_alloc_permit.

@@ -10,8 +10,8 @@ namespace tilewright::vgpu::machine {
 
 /// Performs an operation for each lane of `active`, now or later; gather(lane, request) reads the
 /// operands. The operations of a thread are performed in order, on which CUTLASS relies. PTX orders
-/// only some pairs (tcgen05.cp before tcgen05.mma); `follows`: it orders this one after all earlier
-/// ones, for strict checks.
+/// only some pairs (tcgen05.cp before tcgen05.mma); `follows` says, for strict checks, that PTX
+/// orders this one after all earlier ones.
 template <typename Gather>
 After issueTensor(Warp &warp, const Op *op, uint32_t active, bool follows, PerformCopy perform,
                   Gather gather) {

@@ -48,11 +48,12 @@ struct Result {
 };
 } // namespace
 
-/// Element i of an octet in the order of TileProduct: its row among 16, and its column.
+/// The position of element i of an octet, in the order of TileProduct: its row among 16, and its
+/// column.
 static constexpr unsigned rowOf(unsigned i) { return i % 32 / 4 + 8 * (i / 64); }
 static constexpr unsigned columnOf(unsigned i) { return 2 * (i % 4) + i / 32 % 2; }
 
-/// Sixteen rows from `row` on, in f32 with one rounding.
+/// Sixteen rows from `row` on, in f32, each sum rounded once.
 static void accumulateFloats(TileProduct &product, const Accumulator &to, unsigned row, unsigned n,
                              bool adds) {
   alignas(64) float sums[32 * 4][32];

@@ -40,8 +40,8 @@ struct ProductLayout {
 };
 ProductLayout layoutOf(const ProductMode &mode, unsigned m);
 
-/// The cell and the byte of a scale: of row (or column) `index` and scale `number`, where `rows`
-/// are all rows of the operand.
+/// The cell and the byte of the scale with number `number` of row (or column) `index`; `rows` is
+/// the number of rows of the operand.
 struct ScalePlace {
   uint32_t lane, column, byte;
 };

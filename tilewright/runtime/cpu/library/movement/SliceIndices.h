@@ -17,8 +17,8 @@ struct SliceIndexDimensions {
   int64_t indexVectorDim = 0;
 };
 
-/// The loops over the index vectors, one for each batch dimension, collapsed where all three
-/// tensors permit it; and the components of a vector. Strides are in elements.
+/// The loops over the index vectors: one for each batch dimension, collapsed where the strides of
+/// all three tensors permit. Also the components of an index vector. Strides are in elements.
 struct SliceIndices {
   struct Loop {
     int64_t size, indices, sliced, dense;
