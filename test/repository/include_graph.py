@@ -133,7 +133,7 @@ def _edge(file, target, quoted):
         return f"stage '{_stage(file)}' must not include stage '{_stage(target)}' ({target})"
     if there == "target" and here != "target" and target not in TARGET_INTERFACE:
         return f"'{here}' knows targets only by {' and '.join(TARGET_INTERFACE)}, not by {target}"
-    if here == there == "target" and _stage(file) and _stage(target) not in (None, "codegen", "lanes", _stage(file)):
+    if here == there == "target" and _stage(file) and _stage(target) not in (None, "codegen", "gpu", "lanes", _stage(file)):
         return f"target '{_stage(file)}' must not include target '{_stage(target)}' ({target})"
     return None
 

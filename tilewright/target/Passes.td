@@ -40,4 +40,13 @@ def VerifyLoweredPass : Pass<"lower-verify", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyGpuOpsPass : Pass<"verify-gpu-ops", "::mlir::ModuleOp"> {
+  let summary = "Fails with E4070 where an op is left that no kernel computes";
+  let description = [{
+    A GPU has no library yet: what fusion and tiling did not make a kernel of cannot run. Expects what
+    `tile-fusions` and `lower-custom-calls` give; constants, control flow, tokens, calls of handlers, and reshapes and bitcasts, which
+    are other views of memory, may stand beside launches.
+  }];
+}
+
 #endif // TILEWRIGHT_TARGET_PASSES_TD

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s --lower-custom-calls --split-input-file | FileCheck %s
-// RUN: tilewright-opt %s --nvptx-attach-target --lower-custom-calls --nvptx-verify-ops --split-input-file
+// RUN: tilewright-opt %s --nvptx-attach-target --lower-custom-calls --verify-gpu-ops --split-input-file
 
 /// The runtime finds the handler by name. Tokens keep the order of effects.
 

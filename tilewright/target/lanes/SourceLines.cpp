@@ -43,7 +43,7 @@ static FileLineColLoc firstLine(LLVM::LLVMFuncOp function) {
   return first;
 }
 
-void attachSourceLines(ModuleOp module) {
+void attachSourceLines(ModuleOp module, LineEmission emission) {
   MLIRContext *context = module.getContext();
   LLVM::DICompileUnitAttr unit; // one for all functions
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
@@ -52,12 +52,10 @@ void attachSourceLines(ModuleOp module) {
       continue;
     LLVM::DIFileAttr file = fileOf(first);
     auto distinct = [&] { return DistinctAttr::create(UnitAttr::get(context)); };
-    // No more than directives: sections of debug information would make ptxas compile without
-    // optimizations.
     if (!unit)
-      unit = LLVM::DICompileUnitAttr::get(
-          distinct(), llvm::dwarf::DW_LANG_Python, file, StringAttr::get(context, "tilewright"),
-          /*isOptimized=*/true, LLVM::DIEmissionKind::DebugDirectivesOnly);
+      unit = LLVM::DICompileUnitAttr::get(distinct(), llvm::dwarf::DW_LANG_Python, file,
+                                          StringAttr::get(context, "tilewright"),
+                                          /*isOptimized=*/true, emission);
     StringAttr name = function.getSymNameAttr();
     auto scope = LLVM::DISubprogramAttr::get(
         context, distinct(), unit, file, name, name, file, first.getLine(), first.getLine(),

@@ -22,9 +22,13 @@ private:
   llvm::DenseMap<mlir::Location, mlir::Location> known;
 };
 
+/// How LLVM writes lines: as directives of assembly, or as a table of the machine code. Sections of
+/// debug information would make ptxas compile without optimizations.
+using LineEmission = mlir::LLVM::DIEmissionKind;
+
 /// Gives each function a scope, and each of its ops its line. The bodies of lane.map keep their
 /// locations, because errors show these; lanes::translate() takes their lines from SourceLines.
-void attachSourceLines(mlir::ModuleOp module);
+void attachSourceLines(mlir::ModuleOp module, LineEmission emission);
 
 } // namespace tilewright::lanes
 

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TARGET_NVPTX_GENERATECODE_H
 
 #include "tilewright/support/Status.h"
+#include "tilewright/target/gpu/KernelInfo.h"
 #include "tilewright/target/nvptx/Chip.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -35,13 +36,8 @@ struct TensorMapInfo {
   bool operator==(const TensorMapInfo &) const = default;
 };
 
-/// The launch parameters of one sm.kernel.
-struct KernelInfo {
-  std::string name;   // in the module
-  std::string symbol; // in the PTX
-  std::array<int64_t, 3> grid = {1, 1, 1}, cluster = {1, 1, 1};
-  int64_t threads = 32; // of a CTA
-  int64_t sharedBytes = 0;
+struct KernelInfo : gpu::KernelInfo {
+  std::array<int64_t, 3> cluster = {1, 1, 1};
   /// Kernel parameters of 128 bytes each, after the pointers.
   std::vector<TensorMapInfo> tensorMaps;
   /// By memref: the number of ranks if it is a window (lower/Windows.h has the parameter's fields),

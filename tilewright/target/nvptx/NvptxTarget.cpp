@@ -68,7 +68,7 @@ public:
   void addLowerPasses(OpPassManager &passes) const override {
     passes.addPass(target::createLowerCustomCallsPass());
     passes.addPass(target::createLowerCollectivesPass());
-    passes.addPass(createNvptxVerifyOpsPass());
+    passes.addPass(target::createVerifyGpuOpsPass());
   }
 
   Result<target::GeneratedCode> generate(ModuleOp module, bool wantsBudgets) const override {

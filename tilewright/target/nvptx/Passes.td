@@ -15,15 +15,6 @@ def NvptxAttachTargetPass : Pass<"nvptx-attach-target", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tilewright::exec::ExecDialect"];
 }
 
-def NvptxVerifyOpsPass : Pass<"nvptx-verify-ops", "::mlir::ModuleOp"> {
-  let summary = "Fails with E4070 where an op is left that no kernel computes";
-  let description = [{
-    A GPU has no library yet: what fusion and tiling did not make a kernel of cannot run. Expects what
-    `tile-fusions` and `lower-custom-calls` give; constants, control flow, tokens, calls of handlers, and reshapes and bitcasts, which
-    are other views of memory, may stand beside launches.
-  }];
-}
-
 def NvptxPrintCodePass : Pass<"nvptx-print-code", "::mlir::ModuleOp"> {
   let summary = "Compiles the `sm.kernel`s of a module and prints the code";
   let description = [{

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --lower-custom-calls --nvptx-verify-ops --verify-diagnostics
+// RUN: tilewright-opt %s --lower-custom-calls --verify-gpu-ops --verify-diagnostics
 
 // A call that stands for an op of another dialect has no handler.
 

@@ -1,8 +1,6 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/lower/Sort.h"
-#include "tilewright/target/nvptx/lower/order/Order.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,11 +18,9 @@ namespace LLVM = mlir::LLVM;
 
 void KernelLowering::lower(KernelInfo &info) {
   SaveAndRestore here(b.location, kernel.op.getLoc());
-  info.threads = int64_t(kernel.op.getWarps()) * Chip::warpSize;
-  if (info.threads > Chip::threadsPerBlock)
-    return b.fail(Status(Error::gpuBudget,
-                         concat("has ", info.threads, " threads per CTA, but ", kernel.chip.name,
-                                " supports at most ", Chip::threadsPerBlock, "; use fewer warps")));
+  beginInfo(info);
+  if (!b.failure.isOk())
+    return;
   for (mlir::BlockArgument argument :
        kernel.op.getBlock().getArguments().drop_front(kernel.op.getGrid().size()))
     info.windowRanks.push_back(WindowsLowering::isByValue(argument.getType())
@@ -34,8 +30,8 @@ void KernelLowering::lower(KernelInfo &info) {
   info.tensorMaps = tma.maps();
   makeFunction(info);
   roles.plan(info);
-  kernel.thread = kernel.once([&] { return b.make<NVVM::ThreadIdXOp>(b.i32Type); });
-  lowerCoordinates(info);
+  kernel.thread = kernel.once([&] { return b.machine.threadId(b); });
+  beginPoint(info);
   for (sm::ChannelOp channel : kernel.op.getBody().getOps<sm::ChannelOp>())
     channels.declare(channel);
   stealing.declare();
@@ -52,7 +48,7 @@ void KernelLowering::lower(KernelInfo &info) {
     channels.waitForAll();
   b.ret();
   info.sharedBytes = kernel.shared.bytes();
-  b.fail(kernel.shared.check(kernel.chip));
+  b.fail(kernel.shared.check());
   b.fail(tcgen05.check());
 }
 
@@ -96,145 +92,55 @@ void KernelLowering::makeFunction(const KernelInfo &info) {
   }
 }
 
-/// The maximum number of CTAs along x, and along y and z.
-constexpr int64_t maxAlongX = 0x7FFFFFFF, maxElsewhere = 65535;
-
-void KernelLowering::lowerCoordinates(KernelInfo &info) {
-  ArrayRef<int64_t> grid = kernel.op.getGrid();
-  auto read = [&](unsigned dim) {
-    Value index = dim == 0   ? b.make<NVVM::BlockIdXOp>(b.i32Type).getResult()
-                  : dim == 1 ? b.make<NVVM::BlockIdYOp>(b.i32Type).getResult()
-                             : b.make<NVVM::BlockIdZOp>(b.i32Type).getResult();
-    return b.zext(index, b.i64Type, /*isNonNegative=*/true);
-  };
+void KernelLowering::beginPoint(KernelInfo &info) {
   // Each point is run by one cluster, whose CTAs are along x.
-  std::array<int64_t, 3> cluster = kernel.op.getClusterSizes();
-  const int64_t maxCluster = std::max<int64_t>(kernel.chip.clusterBlocks, 1);
+  const std::array<int64_t, 3> cluster = kernel.op.getClusterSizes();
+  const int64_t maxCluster = std::max<int64_t>(chip.clusterBlocks, 1);
   if (cluster[1] != 1 || cluster[2] != 1 || cluster[0] > maxCluster)
     return kernel.refuse(kernel.op, concat("has a cluster of ", cluster[0], "x", cluster[1], "x",
                                            cluster[2], " CTAs, but the GPU target supports up to ",
-                                           maxCluster, " in one dimension on ", kernel.chip.name));
+                                           maxCluster, " in one dimension on ", chip.name));
   info.cluster = cluster;
   if (cluster[0] > 1)
     kernel.function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                              b.op.getDenseI32ArrayAttr({int32_t(cluster[0]), 1, 1}));
-  // The last coordinate varies fastest. Up to three coordinates map directly to those of the
-  // hardware.
-  bool isDirect = grid.size() <= 3;
-  for (size_t i = 0; i + 1 < grid.size(); ++i)
-    isDirect &= grid[i] <= maxElsewhere;
-  isDirect &= grid.empty() || grid.back() * cluster[0] <= maxAlongX;
-  const int64_t count = kernel.op.getPointCount();
-  // These kernels count their points along x, because the order differs from that of the hardware,
-  // or because the grid has more dimensions than the hardware and a point is a cluster.
-  const bool isCounted = kernel.op.getPersistent() || kernel.op.getRaster().value_or(1) > 1 ||
-                         (cluster[0] > 1 && (!isDirect || grid.empty()));
-  if (isCounted && 2 * count * cluster[0] > maxAlongX)
-    return kernel.refuse(kernel.op, concat("has a grid of ", count,
-                                           " points, which is too many with a cluster, persistence "
-                                           "or a raster"));
-  auto carries = kernel.op.getBody().getOps<tile::CarryOp>();
-  if (!carries.empty()) {
-    if (isCounted || cluster[0] > 1 || count > maxAlongX)
-      return kernel.refuse(*carries.begin(), "is in a kernel with a cluster, persistence, a raster "
-                                             "or too many points");
-    info.grid[0] = count;
-    return lowerCoordinatesOf(OrderLowering(*this).ticket(*carries.begin()));
-  }
-  if (kernel.op.getPersistent()) {
-    // Each role computes its own coordinates.
-    clusters = stealing.isUsed()
-                   ? count
-                   : std::max<int64_t>(1, std::min(count, multiprocessors / cluster[0]));
-    info.grid[0] = clusters * cluster[0];
-    return;
-  }
-  if (isCounted) {
-    info.grid[0] = count * cluster[0];
-    Value point = b.make<NVVM::BlockIdXOp>(b.i32Type);
-    return lowerCoordinatesOf(b.udiv(point, b.i32(cluster[0])));
-  }
-  if (isDirect) {
-    for (size_t i = 0; i < grid.size(); ++i) {
-      const size_t dim = grid.size() - 1 - i;
-      info.grid[dim] = grid[i] * cluster[dim];
-      kernel.scalars[kernel.op.getCoordinates()[i]] = {
-          grid[i] == 1       ? b.i64(0)
-          : cluster[dim] > 1 ? b.udiv(read(unsigned(dim)), b.i64(cluster[dim]))
-                             : read(unsigned(dim))};
-    }
-    return;
-  }
-  Value point = read(0);
-  info.grid[0] = count;
-  if (count > maxAlongX) {
-    // Split the point number into x and y; the last row may have excess CTAs.
-    constexpr int64_t row = int64_t(1) << 30;
-    info.grid = {row, (count + row - 1) / row, 1};
-    if (info.grid[1] > maxElsewhere)
-      return b.fail(Status(Error::gpuBudget, concat("has a grid of ", count,
-                                                    " points, but a launch supports at most ",
-                                                    row * maxElsewhere, "; use larger tiles")));
-    point = b.add(point, b.mul(read(1), b.i64(row)));
-    Block *inside = b.newBlock();
-    Block *outside = b.newBlock();
-    b.branchIf(b.unsignedLess(point, b.i64(count)), inside, outside);
-    b.moveTo(outside);
-    b.ret();
-    b.moveTo(inside);
-  }
-  // Divide in 32 bits if the point number fits.
-  lowerCoordinatesOf(b.trunc(point, count > maxAlongX ? b.i64Type : b.i32Type));
+  lowerCoordinates(info, cluster[0]);
 }
 
-void KernelLowering::lowerCoordinatesOf(Value point) {
-  ArrayRef<int64_t> grid = kernel.op.getGrid();
-  auto constant = [&](int64_t value) { return b.integer(point.getType(), value); };
-  auto set = [&](size_t dim, Value value) {
-    kernel.scalars[kernel.op.getCoordinates()[dim]] = {b.zext(value, b.i64Type)};
-  };
-  Value rest = point;
-  size_t dims = grid.size();
-  if (const auto raster = int64_t(kernel.op.getRaster().value_or(1)); raster > 1) {
-    // The grid is divided into bands of `raster` rows (the last may have fewer), each traversed
-    // column by column.
-    const int64_t rows = grid[dims - 2], columns = grid[dims - 1];
-    const int64_t high = std::min(raster, rows), left = rows % high;
-    Value inPlane = rest;
-    if (dims > 2) {
-      inPlane = b.urem(rest, constant(rows * columns));
-      rest = b.udiv(rest, constant(rows * columns));
-    }
-    Value band = b.udiv(inPlane, constant(high * columns)),
-          inBand = b.urem(inPlane, constant(high * columns));
-    Value height = constant(high);
-    if (left != 0)
-      height = b.select(b.equal(band, constant(rows / high)), constant(left), height);
-    set(dims - 2, b.add(b.mul(band, constant(high)), b.urem(inBand, height)));
-    set(dims - 1, b.udiv(inBand, height));
-    dims -= 2;
-  }
-  // The last coordinate varies fastest.
-  for (size_t i = dims; i-- > 0;) {
-    set(i, i == 0 ? rest : b.urem(rest, constant(grid[i])));
-    if (i > 0)
-      rest = b.udiv(rest, constant(grid[i]));
-  }
+/// Each role computes its own coordinates.
+void KernelLowering::lowerPersistent(gpu::KernelInfo &info, int64_t count) {
+  const int64_t blocks = kernel.clusterSize();
+  clusters =
+      stealing.isUsed() ? count : std::max<int64_t>(1, std::min(count, multiprocessors / blocks));
+  info.grid[0] = clusters * blocks;
 }
 
 // --- Ops ---
-
-void KernelLowering::lowerOps(mlir::Block &block) {
-  // Stop at the first rejected op: it has no registers that later ops could read.
-  for (mlir::Operation &op : block.without_terminator())
-    if (b.failure.isOk())
-      lowerOp(&op);
-}
 
 void KernelLowering::complete(Value tile) {
   wgmma.settle(tile);
   fragments.unpackWords(tile);
 }
+
+void KernelLowering::copyForm(Value from, Value to) {
+  if (fragments.isInWords(from))
+    fragments.markInWords(to);
+}
+
+void KernelLowering::copyFlight(Value from, Value to) {
+  if (wgmma.isInFlight(from))
+    wgmma.markInFlight(to);
+}
+
+SmallVector<int64_t> KernelLowering::beginLoop(mlir::scf::ForOp loop) {
+  return channels.beginOwnLoop(loop);
+}
+
+void KernelLowering::endLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) {
+  channels.endOwnLoop(loop, before);
+}
+
+Value KernelLowering::windowPart(Value window, Value rank) { return windows.part(window, rank); }
 
 void KernelLowering::completeOperands(mlir::Operation *op) {
   // A wgmma stays in flight until an op that is not a wgmma uses its result.
@@ -252,26 +158,16 @@ void KernelLowering::completeOperands(mlir::Operation *op) {
     });
 }
 
-void KernelLowering::lowerOp(mlir::Operation *op) {
+bool KernelLowering::prepare(mlir::Operation *op) {
   if (registerOperand.isDeferred(op))
-    return;
-  SaveAndRestore here(b.location, op->getLoc());
+    return false;
   completeOperands(op);
+  return true;
+}
+
+bool KernelLowering::lowerEngine(mlir::Operation *op) {
+  bool isKnown = true;
   TypeSwitch<mlir::Operation *>(op)
-      .Case([&](tile::LoadOp op) { memory.load(op); })
-      .Case([&](tile::StoreOp op) { memory.store(op); })
-      .Case([&](tile::GatherOp op) { memory.gather(op); })
-      .Case([&](tile::ScatterOp op) { memory.scatter(op); })
-      .Case([&](tile::UpdateOp op) { memory.update(op); })
-      .Case([&](tile::MapOp op) { maps.map(op); })
-      .Case([&](tile::ViewOp op) { maps.view(op); })
-      .Case([&](tile::IotaOp op) { maps.iota(op); })
-      .Case([&](tile::ReduceOp op) { reductions.reduce(op); })
-      .Case([&](tile::ScanOp op) { reductions.scan(op); })
-      .Case([&](tile::SortOp op) { SortLowering(*this).sort(op); })
-      .Case([&](tile::CarryOp op) { OrderLowering(*this).carry(op); })
-      .Case([&](tile::BucketOp op) { OrderLowering(*this).bucket(op); })
-      .Case([&](tile::TakeOp op) { OrderLowering(*this).take(op); })
       .Case([&](tile::DotOp op) { mmaSync.dot(op); })
       .Case([&](tile::RankOp op) { windows.rank(op); })
       .Case([&](tile::BarrierOp op) { windows.barrier(op); })
@@ -281,7 +177,6 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](tile::PutOp op) { windows.put(op); })
       .Case([&](tile::ReducePartsOp op) { windows.reduceParts(op); })
       .Case([&](tile::StorePartsOp op) { windows.storeParts(op); })
-      .Case([&](sm::ConvertOp op) { conversions.convert(op); })
       .Case([&](sm::ChannelOp) {})
       .Case([&](sm::RoleOp op) { roles.role(op); })
       .Case([&](sm::AcquireOp op) { channels.acquire(op); })
@@ -290,9 +185,8 @@ void KernelLowering::lowerOp(mlir::Operation *op) {
       .Case([&](sm::FreeOp op) { channels.free(op); })
       .Case([&](sm::CopyOp op) { lowerCopy(op); })
       .Case([&](sm::MmaOp op) { lowerMma(op); })
-      .Case([&](mlir::scf::ForOp op) { control.loop(op); })
-      .Case([&](mlir::scf::IfOp op) { control.branch(op); })
-      .Default([&](mlir::Operation *op) { maps.scalar(op); });
+      .Default([&](mlir::Operation *) { isKnown = false; });
+  return isKnown;
 }
 
 void KernelLowering::lowerCopy(sm::CopyOp copy) {

@@ -2,12 +2,7 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_KERNELLOWERING_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_KERNELLOWERING_H
 
-#include "tilewright/dialect/sm/IndexFacts.h"
-#include "tilewright/target/nvptx/lower/Control.h"
-#include "tilewright/target/nvptx/lower/Conversions.h"
-#include "tilewright/target/nvptx/lower/Maps.h"
-#include "tilewright/target/nvptx/lower/Memory.h"
-#include "tilewright/target/nvptx/lower/Reductions.h"
+#include "tilewright/target/gpu/KernelLowering.h"
 #include "tilewright/target/nvptx/lower/Windows.h"
 #include "tilewright/target/nvptx/lower/channels/AsyncCopies.h"
 #include "tilewright/target/nvptx/lower/channels/Channels.h"
@@ -23,35 +18,31 @@
 
 namespace tilewright::nvptx {
 
-/// Lowers the kernel's ops in order. Each group of ops has a class.
-class KernelLowering {
+/// Adds what only NVIDIA has: roles and channels with the copy engine, matrix instructions, and
+/// windows.
+class KernelLowering : public gpu::KernelLowering {
 public:
   /// A persistent kernel launches at most one CTA per multiprocessor.
   KernelLowering(ThreadBuilder &builder, sm::KernelOp op, const Chip &chip, int64_t multiprocessors)
-      : kernel(builder, op, chip), multiprocessors(multiprocessors) {}
+      : gpu::KernelLowering(builder, op), chip(chip), multiprocessors(multiprocessors) {}
 
   /// Failures are reported in the builder. `info.symbol` is the name of the function.
   void lower(KernelInfo &info);
-  void lowerOps(Block &block);
-  void lowerOp(mlir::Operation *op);
-  /// Makes a tile usable for every op: waits for the wgmma that computes it, and unpacks words.
-  void complete(Value tile);
-  /// Computes the coordinates of point number `point` in the kernel's raster order.
-  void lowerCoordinatesOf(Value point);
+  void complete(Value tile) override;
+  void copyForm(Value from, Value to) override;
+  void copyFlight(Value from, Value to) override;
+  llvm::SmallVector<int64_t> beginLoop(mlir::scf::ForOp loop) override;
+  void endLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> before) override;
+  Value windowPart(Value window, Value rank) override;
   /// The number of clusters that the launch of a persistent kernel has, unless it steals points.
   int64_t clusterCount() const { return clusters; }
 
-  KernelState kernel;
+  const Chip &chip;
   const int64_t multiprocessors;
   AsyncCopiesLowering asyncCopies{*this};
   ChannelsLowering channels{*this};
-  ControlLowering control{*this};
-  ConversionsLowering conversions{*this};
   FragmentsLowering fragments{*this};
-  MapsLowering maps{*this};
-  MemoryLowering memory{*this};
   MmaSyncLowering mmaSync{*this};
-  ReductionsLowering reductions{*this};
   RegisterOperandLowering registerOperand{*this};
   RolesLowering roles{*this};
   StealingLowering stealing{*this};
@@ -63,12 +54,14 @@ public:
 
 private:
   void makeFunction(const KernelInfo &info);
-  void lowerCoordinates(KernelInfo &info);
+  void beginPoint(KernelInfo &info);
+  bool prepare(mlir::Operation *op) override;
+  bool lowerEngine(mlir::Operation *op) override;
+  void lowerPersistent(gpu::KernelInfo &info, int64_t count) override;
   void completeOperands(mlir::Operation *op);
   void lowerCopy(sm::CopyOp copy);
   void lowerMma(sm::MmaOp mma);
 
-  ThreadBuilder &b = kernel.b;
   int64_t clusters = 0;
 };
 

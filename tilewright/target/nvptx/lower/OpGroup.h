@@ -1,16 +1,17 @@
-// OpGroup: the base of the classes that lower one group of ops each.
+// OpGroup: the base of the classes that lower one group of NVIDIA's ops each.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_OPGROUP_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_OPGROUP_H
 
-#include "tilewright/target/nvptx/lower/KernelState.h"
+#include "tilewright/target/gpu/KernelState.h"
+#include "tilewright/target/nvptx/Chip.h"
+#include "tilewright/target/nvptx/lower/PtxMachine.h"
+#include "tilewright/target/nvptx/lower/thread/ReadShared.h"
 
 namespace tilewright::nvptx {
 
 class KernelLowering;
 
-/// Lowers a group of ops, with the state that only these ops need. Ops are lowered in the order of
-/// the program, not as patterns: waits, barriers and the slots of channels depend on what was
-/// emitted before. Groups reach each other through `all`.
+/// Like gpu::OpGroup; groups reach each other and those of all vendors through `all`.
 class OpGroup {
 protected:
   explicit OpGroup(KernelLowering &all);

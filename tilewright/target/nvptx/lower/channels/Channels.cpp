@@ -18,11 +18,11 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
         op, "has slots that are full at the start, which the GPU target does not support yet");
   for (sm::BufferType buffer : op.getType().getBuffers()) {
     if (buffer.getSpace() == sm::Space::tensor) {
-      if (kernel.chip.matrix != MatrixUnit::tcgen05 || op.getType().getBuffers().size() != 1 ||
+      if (all.chip.matrix != MatrixUnit::tcgen05 || op.getType().getBuffers().size() != 1 ||
           kernel.op.getBody().getOps<sm::RoleOp>().empty())
         return kernel.refuse(op, concat("has a buffer in tensor memory, which must be alone in a "
                                         "channel of roles, on a chip with tensor memory, got ",
-                                        kernel.chip.name));
+                                        all.chip.name));
       state.tensorColumns = buffer.getLayout().getValue().extent(sm::Axis::tmemColumn);
       state.isReadByThreads = true;
       continue;
@@ -267,7 +267,7 @@ void ChannelsLowering::free(sm::FreeOp op) {
     if (state.tensorColumns)
       all.tcgen05.fenceBeforeSync();
     else
-      b.fenceAsyncProxy();
+      fenceAsyncProxy(b);
     b.make<NVVM::SyncWarpOp>(b.i32(-1));
   }
   const int64_t together = state.isReadByThreads ? 1 : groupWarps;

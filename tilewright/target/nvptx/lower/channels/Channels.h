@@ -3,8 +3,8 @@
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_CHANNELS_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tilewright/target/gpu/thread/SharedMemory.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
-#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <deque>

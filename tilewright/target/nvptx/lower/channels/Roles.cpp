@@ -2,7 +2,7 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
-#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
+#include "tilewright/target/gpu/thread/Shuffle.h"
 
 using namespace llvm;
 
@@ -142,17 +142,17 @@ void RolesLowering::plan(const KernelInfo &info) {
   int64_t total = 0;
   // Only whole warpgroups can pass registers to each other. With tensor memory, roles may be
   // smaller and then keep what they start with.
-  changesRegisters =
-      kernel.chip.matrix == MatrixUnit::wgmma ||
-      (kernel.chip.matrix == MatrixUnit::tcgen05 &&
-       all_of(roles, [](sm::RoleOp role) { return int64_t(role.getWarps()) % groupWarps == 0; }));
+  changesRegisters = all.chip.matrix == MatrixUnit::wgmma ||
+                     (all.chip.matrix == MatrixUnit::tcgen05 && all_of(roles, [](sm::RoleOp role) {
+                        return int64_t(role.getWarps()) % groupWarps == 0;
+                      }));
   for (sm::RoleOp role : roles)
     total += int64_t(role.getWarps()) * Chip::warpSize * int64_t(role.getRegisters());
   if (changesRegisters && total > launchRegisters * info.threads)
     b.fail(Status(Error::gpuBudget,
                   concat("has roles with ", total, " registers in total, but its ", info.threads,
                          " threads start with ", launchRegisters * info.threads, " on ",
-                         kernel.chip.name, "; use fewer registers per role")));
+                         all.chip.name, "; use fewer registers per role")));
   kernel.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.op.getI32IntegerAttr(1));
 }
 

@@ -15,7 +15,7 @@ constexpr int64_t answerBytes = 16, barrierBytes = 8;
 
 bool StealingLowering::isUsed() {
   return kernel.op.getPersistent() == "stealing" &&
-         all.multiprocessors >= int64_t(kernel.chip.multiprocessors);
+         all.multiprocessors >= int64_t(all.chip.multiprocessors);
 }
 
 /// The number of CTAs of the cluster in which the role's threads run.
@@ -29,10 +29,10 @@ void StealingLowering::declare() {
   for (sm::RoleOp role : kernel.op.getBody().getOps<sm::RoleOp>())
     if (!requester && isOfOneThread(role) && !multiplies(role))
       requester = role;
-  if (kernel.chip.matrix != MatrixUnit::tcgen05 || !requester)
+  if (all.chip.matrix != MatrixUnit::tcgen05 || !requester)
     return kernel.refuse(kernel.op, concat("is persistent by stealing, which needs a role that "
                                            "only copies, on a chip with tensor memory, got ",
-                                           kernel.chip.name));
+                                           all.chip.name));
   answers = kernel.shared.allocate(slotCount * answerBytes, answerBytes, kernel.op);
   barriers = kernel.shared.allocate(2 * slotCount * barrierBytes, barrierBytes, kernel.op);
 }
@@ -98,7 +98,7 @@ StealingLowering::Next StealingLowering::next(Value round) {
   Value block =
       b.make<NVVM::ClusterLaunchControlQueryCancelOp>(b.i32Type, Query::GET_FIRST_CTA_ID_X, answer);
   // The next answer is written through the async proxy, after all have read this one.
-  b.fenceAsyncProxy();
+  fenceAsyncProxy(b);
   Value arrives = b.i32(1);
   if (!ofOneThread) {
     b.make<NVVM::SyncWarpOp>(b.i32(-1));

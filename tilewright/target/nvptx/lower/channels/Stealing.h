@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_STEALING_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_STEALING_H
 
+#include "tilewright/target/gpu/thread/SharedMemory.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
-#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
 
 namespace tilewright::nvptx {
 

@@ -26,11 +26,11 @@ void StoresLowering::stage(sm::CopyOp copy) {
   auto buffer =
       copy.getTarget() ? dyn_cast<sm::BufferType>(copy.getTarget().getType()) : sm::BufferType();
   if (!type || !buffer || !copy.getTargetOffsets().empty() || type.getElementTypeBitWidth() != 16 ||
-      kernel.chip.matrix == MatrixUnit::mma)
+      all.chip.matrix == MatrixUnit::mma)
     return kernel.refuse(copy,
                          concat("must be a stmatrix copy of a tile of 16-bit elements to a buffer, "
                                 "on a chip with stmatrix, got ",
-                                kernel.chip.name));
+                                all.chip.name));
   if (kernel.buffers[copy.getTarget()].barrier)
     return kernel.refuse(copy, "fills a slot for another role, which only tma copies can do");
   const ThreadLayout &threads = kernel.threadsOf(type);
@@ -132,7 +132,7 @@ void StoresLowering::waitForStores(int64_t left) {
 
 void StoresLowering::publish() {
   // Make the threads' writes visible to the copy engine (async proxy).
-  b.fenceAsyncProxy();
+  fenceAsyncProxy(b);
   kernel.barrier();
 }
 

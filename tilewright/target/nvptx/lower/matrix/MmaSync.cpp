@@ -200,9 +200,9 @@ void MmaSyncLowering::mma(sm::MmaOp mma) {
   Scales scales;
   std::optional<Instruction> instruction;
   if (mma.getBlock()) {
-    if (kernel.chip.matrix != MatrixUnit::mma || !kernel.chip.rates || kernel.chip.rates->f4 == 0)
-      return kernel.refuse(mma, concat("multiplies with scales in registers, which ",
-                                       kernel.chip.name, " cannot; chips from sm_120a on can"));
+    if (all.chip.matrix != MatrixUnit::mma || !all.chip.rates || all.chip.rates->f4 == 0)
+      return kernel.refuse(mma, concat("multiplies with scales in registers, which ", all.chip.name,
+                                       " cannot; chips from sm_120a on can"));
     for (Value scale : {mma.getLhsScale(), mma.getRhsScale()})
       if (!all.fragments.isInWords(scale) || kernel.threadsOf(scale.getType()).layout.cover(0) != 4)
         return kernel.refuse(

@@ -166,7 +166,7 @@ RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, s
   auto rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());
   Type element = lhs.getElementType();
-  if (mma.getAtom() != sm::Atom::wgmma || group.kernel.chip.matrix != MatrixUnit::wgmma || !rhs)
+  if (mma.getAtom() != sm::Atom::wgmma || group.all.chip.matrix != MatrixUnit::wgmma || !rhs)
     return no("is not a wgmma with its right operand in a buffer");
   std::optional<wgmma::Kind> kind = wgmma::kindOf(element, type.getElementType());
   std::optional<wgmma::OperandWalk> walk = wgmma::walkOf(rhs, 1);

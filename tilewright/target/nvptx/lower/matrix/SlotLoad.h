@@ -3,7 +3,7 @@
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_SLOTLOAD_H
 
 #include "tilewright/dialect/sm/SmDialect.h"
-#include "tilewright/target/nvptx/lower/thread/ThreadBuilder.h"
+#include "tilewright/target/nvptx/lower/PtxMachine.h"
 
 #include <map>
 

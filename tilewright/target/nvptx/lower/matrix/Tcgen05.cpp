@@ -72,7 +72,7 @@ int64_t Tcgen05Lowering::allocatedColumns() const {
 }
 
 Status Tcgen05Lowering::check() const {
-  const int64_t capacity = kernel.chip.rates ? kernel.chip.rates->tensorColumns : 0;
+  const int64_t capacity = all.chip.rates ? all.chip.rates->tensorColumns : 0;
   if (columns == 0 || allocatedColumns() <= capacity)
     return {};
   std::vector<User> largest = users;
@@ -82,7 +82,7 @@ Status Tcgen05Lowering::check() const {
     names += concat(i ? ", " : "", largest[i].name, " has ", largest[i].columns);
   return Status(Error::gpuBudget,
                 concat("needs ", allocatedColumns(), " columns of tensor memory, but ",
-                       kernel.chip.name, " has ", capacity, ": ", names,
+                       all.chip.name, " has ", capacity, ": ", names,
                        "; use smaller tiles or fewer slots"));
 }
 
@@ -224,11 +224,10 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
   sm::BufferType sum = mma.getInto().getType();
-  if (kernel.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs ||
-      sum.getSpace() != sm::Space::tensor)
+  if (all.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs || sum.getSpace() != sm::Space::tensor)
     return kernel.refuse(mma, concat("must have operands in buffers and an accumulator in tensor "
                                      "memory, on a chip with tcgen05, got ",
-                                     kernel.chip.name));
+                                     all.chip.name));
   std::optional<TensorKind> kind =
       tensorKindOf(lhs.getElementType(), rhs.getElementType(), sum.getElementType());
   std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
@@ -309,12 +308,12 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
       exec::scaledKindOf(*mma.getLhsType(), *mma.getRhsType(), *mma.getScaleType(), block);
   const sm::Layout &layout = sum.getLayout().getValue();
   const int64_t rows = layout.cover(0), columns = layout.cover(1);
-  if (kernel.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs || !kind ||
+  if (all.chip.matrix != MatrixUnit::tcgen05 || !lhs || !rhs || !kind ||
       sum.getSpace() != sm::Space::tensor || !sum.getElementType().isF32() || rows != 128 ||
       columns % 16 != 0 || columns > 256 || kernel.clusterSize() != 1)
     return kernel.refuse(mma, concat("must multiply 128 rows and up to 256 columns of one CTA with "
                                      "scales that tcgen05 has, into f32 in tensor memory, got ",
-                                     layout.str(), " on ", kernel.chip.name));
+                                     layout.str(), " on ", all.chip.name));
   std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
   const int64_t rowGroups = int64_t(divideCeil(uint64_t(columns), 128));
   const int64_t alongK = kind->groups(block);

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_TCGEN05_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_TCGEN05_H
 
+#include "tilewright/target/gpu/thread/SharedMemory.h"
 #include "tilewright/target/nvptx/lower/OpGroup.h"
-#include "tilewright/target/nvptx/lower/thread/SharedMemory.h"
 
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/gpu/thread/Shuffle.h"
 #include "tilewright/target/nvptx/lower/matrix/WgmmaInstruction.h"
-#include "tilewright/target/nvptx/lower/thread/Shuffle.h"
 
 using namespace llvm;
 
@@ -17,7 +17,7 @@ using namespace wgmma;
 void WgmmaLowering::mma(sm::MmaOp mma) {
   auto lhs = dyn_cast<sm::BufferType>(mma.getLhs().getType()),
        rhs = dyn_cast<sm::BufferType>(mma.getRhs().getType());
-  if (mma.getAtom() != sm::Atom::wgmma || kernel.chip.matrix != MatrixUnit::wgmma || !lhs || !rhs)
+  if (mma.getAtom() != sm::Atom::wgmma || all.chip.matrix != MatrixUnit::wgmma || !lhs || !rhs)
     return kernel.refuse(mma,
                          "must be a wgmma with both operands in buffers, on a chip with wgmma");
   auto type = cast<mlir::RankedTensorType>(mma.getResult().getType());

@@ -2,15 +2,9 @@
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_THREAD_READSHARED_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_THREAD_READSHARED_H
 
-#include "tilewright/target/nvptx/lower/thread/ThreadBuilder.h"
+#include "tilewright/target/nvptx/lower/PtxMachine.h"
 
 namespace tilewright::nvptx {
-
-/// A byte offset in shared memory: a part that varies between threads, and an immediate.
-struct SplitOffset {
-  Value varying; // i32
-  int64_t constant;
-};
 
 /// Emits one ldmatrix that reads `count` 8x8 matrices of 16-bit elements from shared memory, at
 /// `base` (i32) plus `offset`. Returns a word of each.
