@@ -1,8 +1,8 @@
 // Groups of real processes that are killed and stopped, with engines between them.
+#include "tilewright/collective/conformance/EngineProcesses.h"
 #include "tilewright/collective/membership/Group.h"
 #include "tilewright/collective/shm/ShmEngine.h"
 #include "tilewright/collective/tcp/TcpEngine.h"
-#include "tilewright/collective/testing/EngineProcesses.h"
 #include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
 

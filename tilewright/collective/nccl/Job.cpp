@@ -35,8 +35,9 @@ LocalRank *Job::localRank(int64_t rank) {
 
 void Job::fail(const std::string &why) {
   (void)failure.set(why);
-  // A thread with an open group holds the lock of its rank, and must not wait for other ranks,
-  // which may have failed in a group, too. The end of its group fails and comes here again.
+  // A thread with an open group holds the lock of its rank and must not wait for other ranks: they
+  // may have failed in a group, too. When its group ends, endGroup() fails and calls this function
+  // again.
   for (const auto &rank : ranks)
     if (rank->hasGroup())
       return;
@@ -45,8 +46,8 @@ void Job::fail(const std::string &why) {
     rank->revoke();
 }
 
-abi::Config Job::config() const {
-  abi::Config config;
+abi::ncclConfig_t Job::config() const {
+  abi::ncclConfig_t config;
   config.blocking = 0;
   if (options.minChannels > 0)
     config.minCTAs = options.minChannels;
@@ -67,7 +68,7 @@ Result<Job::Comms> Job::makeAll(const Program &program, const Making &making, De
   std::vector<Comm *> waitFor;
   Status status;
   {
-    // No abort may free a communicator between the start and the end of the group.
+    // Between the start and the end of the group, no abort may free a communicator.
     std::lock_guard lock(grouping);
     TILEWRIGHT_TRY(nccl.check(nccl.GroupStart(), "GroupStart"));
     for (size_t i = 0; i < comms.size() && status.isOk(); ++i) {
@@ -76,20 +77,21 @@ Result<Job::Comms> Job::makeAll(const Program &program, const Making &making, De
       if (!status.isOk())
         break;
       Comm *parent = making.parents.empty() ? nullptr : making.parents[i];
-      auto made = rank.make(making.function, parent, [&](abi::Comm from, abi::Comm *into) {
-        return making.make(i, from, into);
-      });
+      auto made =
+          rank.make(making.function, parent, [&](abi::ncclComm_t from, abi::ncclComm_t *into) {
+            return making.make(i, from, into);
+          });
       if (!made.isOk()) {
         status = std::move(made).takeStatus();
         break;
       }
       comms[i] = making.hasMember(i) ? *made : nullptr;
     }
-    const abi::Result end = nccl.GroupEnd();
-    if (status.isOk() && end != abi::inProgress)
+    const abi::ncclResult_t end = nccl.GroupEnd();
+    if (status.isOk() && end != abi::ncclInProgress)
       status = nccl.check(end, "GroupEnd");
   }
-  // A child's handle is written when its parent is done.
+  // NCCL writes a child's handle once its parent is done.
   for (size_t i = 0; i < comms.size() && status.isOk(); ++i) {
     Comm *const parent = making.parents.empty() ? nullptr : making.parents[i];
     for (Comm *comm : {parent, comms[i]})
@@ -101,7 +103,7 @@ Result<Job::Comms> Job::makeAll(const Program &program, const Making &making, De
   return comms;
 }
 
-static std::string textOf(const abi::UniqueId &id) {
+static std::string textOf(const abi::ncclUniqueId &id) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string text;
   for (char each : id.internal) {
@@ -111,8 +113,8 @@ static std::string textOf(const abi::UniqueId &id) {
   return text;
 }
 
-static std::optional<abi::UniqueId> idOf(const std::string &text) {
-  abi::UniqueId id;
+static std::optional<abi::ncclUniqueId> idOf(const std::string &text) {
+  abi::ncclUniqueId id;
   if (text.size() != 2 * sizeof(id.internal))
     return std::nullopt;
   for (size_t i = 0; i < sizeof(id.internal); ++i) {
@@ -125,16 +127,16 @@ static std::optional<abi::UniqueId> idOf(const std::string &text) {
   return id;
 }
 
-Result<std::vector<abi::UniqueId>> Job::uniqueIds(const Program &program, Deadline deadline) {
+Result<std::vector<abi::ncclUniqueId>> Job::uniqueIds(const Program &program, Deadline deadline) {
   const int64_t size = static_cast<int64_t>(program.members.size());
   const int64_t count = (size + options.ranksPerId - 1) / options.ranksPerId;
-  std::vector<abi::UniqueId> ids(static_cast<size_t>(count));
+  std::vector<abi::ncclUniqueId> ids(static_cast<size_t>(count));
   for (const bool isMine : {true, false}) // publish before waiting
     for (int64_t i = 0; i < count; ++i) {
       const int64_t owner = membership.processOfRank[static_cast<size_t>(
           program.members[static_cast<size_t>(i * size / count)])];
       const std::string key = concat(keyOf(program), "/id/", i);
-      abi::UniqueId &id = ids[static_cast<size_t>(i)];
+      abi::ncclUniqueId &id = ids[static_cast<size_t>(i)];
       if ((owner == membership.process) != isMine)
         continue;
       if (isMine) {
@@ -142,7 +144,7 @@ Result<std::vector<abi::UniqueId>> Job::uniqueIds(const Program &program, Deadli
         TILEWRIGHT_TRY(store.put(key, textOf(id)));
         continue;
       }
-      // In steps, so that revoke() ends the wait.
+      // Wait in steps, so that revoke() can end the wait.
       std::optional<std::string> text;
       while (!text) {
         if (failure.isSet())
@@ -154,7 +156,7 @@ Result<std::vector<abi::UniqueId>> Job::uniqueIds(const Program &program, Deadli
         if (!text)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
-      const std::optional<abi::UniqueId> read = idOf(*text);
+      const std::optional<abi::ncclUniqueId> read = idOf(*text);
       if (!read)
         return Status(Error::ranksNotConnected,
                       concat("the key-value store has '", *text, "' under '", key,
@@ -165,12 +167,12 @@ Result<std::vector<abi::UniqueId>> Job::uniqueIds(const Program &program, Deadli
 }
 
 Status Job::initialize(Program &program, Deadline deadline) {
-  TILEWRIGHT_ASSIGN(std::vector<abi::UniqueId> ids, uniqueIds(program, deadline));
-  abi::Config wanted = config();
+  TILEWRIGHT_ASSIGN(std::vector<abi::ncclUniqueId> ids, uniqueIds(program, deadline));
+  abi::ncclConfig_t wanted = config();
   const int size = static_cast<int>(program.members.size());
   Making making;
   making.function = ids.size() == 1 ? "CommInitRankConfig" : "CommInitRankScalable";
-  making.make = [&](size_t i, abi::Comm, abi::Comm *into) {
+  making.make = [&](size_t i, abi::ncclComm_t, abi::ncclComm_t *into) {
     const int rank = static_cast<int>(program.locals[i]);
     return ids.size() == 1
                ? nccl.CommInitRankConfig(into, size, ids[0], rank, &wanted)
@@ -187,7 +189,7 @@ Result<const Job::Comms *> Job::split(Program &program, uint8_t lane, const Grou
   if (!isNew)
     return &entry->second;
   struct Place {
-    int color = abi::noColor, key = 0;
+    int color = abi::NCCL_SPLIT_NOCOLOR, key = 0;
   };
   std::map<int64_t, Place> places; // by rank
   for (size_t color = 0; color < groups.size(); ++color)
@@ -197,12 +199,12 @@ Result<const Job::Comms *> Job::split(Program &program, uint8_t lane, const Grou
   entry->second.resize(program.locals.size());
   if (places.empty())
     return &entry->second;
-  abi::Config wanted = config();
+  abi::ncclConfig_t wanted = config();
   Making making;
   making.function = "CommSplit";
   making.parents = program.parents;
   making.hasMember = [&](size_t i) { return places.contains(program.locals[i]); };
-  making.make = [&](size_t i, abi::Comm parent, abi::Comm *into) {
+  making.make = [&](size_t i, abi::ncclComm_t parent, abi::ncclComm_t *into) {
     const auto found = places.find(program.locals[i]);
     const Place place = found == places.end() ? Place() : found->second;
     return nccl.CommSplit(parent, place.color, place.key, into, &wanted);
@@ -373,7 +375,8 @@ std::vector<int64_t> Job::membersLeft(const Program &program) const {
 }
 
 Result<std::set<uint64_t>> Job::agreeOnShrinking(const Job &old, Deadline deadline) {
-  // The programs that this process can shrink, each with the number of processes that must.
+  // The programs that this process can shrink, each with the number of processes that must be able
+  // to shrink it.
   std::map<uint64_t, size_t> own;
   for (const auto &program : old.programs) {
     std::set<int64_t> processes;
@@ -438,7 +441,7 @@ Status Job::shrinkFrom(Job &old, Deadline deadline) {
     for (size_t rank = 0; rank < program->members.size(); ++rank)
       if (membership.processOfRank[static_cast<size_t>(program->members[rank])] < 0)
         without.push_back(static_cast<int>(rank));
-    // Two lists may become equal; one communicator is enough.
+    // Two lists may become equal; one communicator then serves both.
     Program &shrunk = programOf(members);
     if (members.size() < 2 || without.empty() || !shrunk.parents.empty() || shrunk.locals.empty())
       continue;
@@ -448,13 +451,13 @@ Status Job::shrinkFrom(Job &old, Deadline deadline) {
         rank->awaitRest({&program->parents[i], 1}, deadline);
         parents.push_back(program->parents[i]);
       }
-    abi::Config wanted = config();
+    abi::ncclConfig_t wanted = config();
     Making making;
     making.function = "CommShrink";
     making.parents = parents;
-    making.make = [&](size_t, abi::Comm parent, abi::Comm *into) {
+    making.make = [&](size_t, abi::ncclComm_t parent, abi::ncclComm_t *into) {
       return nccl.CommShrink(parent, without.data(), static_cast<int>(without.size()), into,
-                             &wanted, abi::shrinkAbort);
+                             &wanted, abi::NCCL_SHRINK_ABORT);
     };
     TILEWRIGHT_ASSIGN(shrunk.parents, makeAll(shrunk, making, deadline));
   }

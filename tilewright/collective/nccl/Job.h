@@ -9,7 +9,7 @@
 
 namespace tilewright::collective::nccl {
 
-/// The part that a rank of a program has in a clique.
+/// The role of a program's rank in a clique.
 struct Seat {
   Comm *comm = nullptr; // null if the rank communicates with no other rank
   /// Ranks of the program, in the order of the group; for pairs, all ranks. Empty if the rank is in
@@ -27,7 +27,7 @@ public:
       NcclEngine::Options options);
   ~Job();
 
-  /// The seats of a program's ranks in this process: by rank, then by clique.
+  /// The seats of a program's ranks in this process, indexed by rank, then by clique.
   struct LocalSeats {
     int64_t rank; // in the program
     LocalRank *local;
@@ -35,11 +35,12 @@ public:
   };
   Result<std::vector<LocalSeats>> prepare(const std::vector<int64_t> &members,
                                           std::span<const DeviceClique> cliques, Deadline deadline);
-  /// Sets the engine's failure, if it is the first, and revokes all communicators: at the end of
-  /// its group if the calling thread has one open.
+  /// Sets the engine's failure, if it is the first, and revokes all communicators. If the calling
+  /// thread has a group open, the revocation is delayed to the group's end.
   void fail(const std::string &why);
-  /// Takes over the communicators of a revoked job, without those ranks that this job lacks, if all
-  /// processes still have them: a communicator may have failed while some ranks were making it.
+  /// Takes over the communicators of a revoked job, excluding ranks that are not in this job, if
+  /// all processes still have them: a communicator may have failed while only some ranks were
+  /// making it.
   Status shrinkFrom(Job &old, Deadline deadline);
   LocalRank *localRank(int64_t rank);
 
@@ -59,8 +60,9 @@ private:
   struct Program {
     std::vector<int64_t> members; // the engine's ranks, by rank of the program
     std::vector<int64_t> locals;  // ranks of the program that this process owns
-    /// Of all ranks, and only to be split. Loading is ordered with running by nothing but time, so
-    /// a collective and a split of one communicator could meet in different orders.
+    /// A communicator of all ranks, which is only split and never used otherwise: nothing but time
+    /// orders loading and running, so a collective and a split of the same communicator could meet
+    /// in different orders.
     Comms parents;
     std::map<std::pair<uint8_t, Groups>, Comms> splits; // by lane and groups
     uint64_t prepared = 0;                              // number of prepare()
@@ -68,18 +70,19 @@ private:
     int64_t memberOf(size_t local) const { return members[static_cast<size_t>(locals[local])]; }
   };
 
-  /// How all local ranks of a program make a communicator together.
+  /// The way in which all local ranks of a program make a communicator together.
   struct Making {
     std::string_view function;
     Comms parents; // empty for the first communicator
     std::function<bool(size_t local)> hasMember = [](size_t) { return true; };
-    std::function<abi::Result(size_t local, abi::Comm parent, abi::Comm *into)> make;
+    std::function<abi::ncclResult_t(size_t local, abi::ncclComm_t parent, abi::ncclComm_t *into)>
+        make;
   };
 
-  abi::Config config() const;
+  abi::ncclConfig_t config() const;
   std::string keyOf(const Program &program) const;
   Status initialize(Program &program, Deadline deadline);
-  Result<std::vector<abi::UniqueId>> uniqueIds(const Program &program, Deadline deadline);
+  Result<std::vector<abi::ncclUniqueId>> uniqueIds(const Program &program, Deadline deadline);
   Result<const Comms *> split(Program &program, uint8_t lane, const Groups &groups,
                               Deadline deadline);
   /// Makes a communicator for all local ranks in one NCCL group, then waits for all ranks.
@@ -88,13 +91,13 @@ private:
   Result<std::vector<LocalSeats>> prepareNow(const std::vector<int64_t> &members,
                                              std::span<const DeviceClique> cliques,
                                              Deadline deadline);
-  /// The programs of a revoked job, by the hash of their members, whose communicators all processes
-  /// can shrink. A process reads one key, the first process one for each process.
+  /// Of a revoked job: the programs whose communicators all processes can shrink, by the hash of
+  /// their members. Each process reads one key; the first process reads one for each process.
   Result<std::set<uint64_t>> agreeOnShrinking(const Job &old, Deadline deadline);
   /// The members of a program that are in this job.
   std::vector<int64_t> membersLeft(const Program &program) const;
   Status announce(const Program &program, std::span<const DeviceClique> cliques);
-  /// Looks up in the store which processes do not take part in a prepare(), and adds them to the
+  /// Looks up in the store which processes do not take part in a prepare(), and appends them to the
   /// message of `why`.
   Status explain(const Program &program, std::span<const DeviceClique> cliques, Status why);
 

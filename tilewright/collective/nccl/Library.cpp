@@ -28,9 +28,9 @@ static Result<std::unique_ptr<Library>> open(const std::string &file) {
   auto library = std::make_unique<Library>();
   library->file = file;
   const char *missing = nullptr;
-#define TILEWRIGHT_NCCL_FIND(name, ...)                                                            \
+#define TILEWRIGHT_NCCL_FIND(name)                                                                 \
   library->name = reinterpret_cast<decltype(library->name)>(dlsym(handle, "nccl" #name));
-#define TILEWRIGHT_NCCL_NEED(name, ...)                                                            \
+#define TILEWRIGHT_NCCL_NEED(name)                                                                 \
   TILEWRIGHT_NCCL_FIND(name)                                                                       \
   if (!library->name)                                                                              \
     missing = "nccl" #name;
@@ -44,7 +44,7 @@ static Result<std::unique_ptr<Library>> open(const std::string &file) {
     return Status(Error::carrierUnavailable,
                   concat("nccl: '", file, "' does not export ", missing, "; NCCL ", textOf(oldest),
                          " or later is needed"));
-  if (library->GetVersion(&library->version) != abi::success || library->version < oldest ||
+  if (library->GetVersion(&library->version) != abi::ncclSuccess || library->version < oldest ||
       library->version >= tooNew)
     return Status(Error::carrierUnavailable,
                   concat("nccl: '", file, "' is NCCL ", textOf(library->version),
@@ -54,15 +54,11 @@ static Result<std::unique_ptr<Library>> open(const std::string &file) {
 }
 
 void Library::forgetNewer() {
-  if (version < 22807)
-    CommRevoke = nullptr;
-  if (version < 22800)
-    AlltoAll = nullptr;
-  if (version < 22700) {
-    CommShrink = nullptr;
-    CommWindowRegister = nullptr;
-    CommWindowDeregister = nullptr;
-  }
+#define TILEWRIGHT_NCCL_FORGET(name)                                                               \
+  if (version < abi::nccl##name##Since)                                                            \
+    name = nullptr;
+  TILEWRIGHT_NCCL_LATER_FUNCTIONS(TILEWRIGHT_NCCL_FORGET)
+#undef TILEWRIGHT_NCCL_FORGET
 }
 
 Result<const Library *> Library::load(const std::string &file) {
@@ -78,8 +74,9 @@ Result<const Library *> Library::load(const std::string &file) {
 
 std::string Library::versionText() const { return textOf(version); }
 
-Status Library::check(abi::Result result, std::string_view function, abi::Comm comm) const {
-  if (result == abi::success)
+Status Library::check(abi::ncclResult_t result, std::string_view function,
+                      abi::ncclComm_t comm) const {
+  if (result == abi::ncclSuccess)
     return Status();
   std::string text = concat("nccl", function, " failed: ", GetErrorString(result));
   if (const char *last = GetLastError(comm); last && *last)
@@ -87,43 +84,43 @@ Status Library::check(abi::Result result, std::string_view function, abi::Comm c
   return Status(Error::ncclCall, text);
 }
 
-std::optional<abi::DataType> Library::typeOf(ElementType element) const {
+std::optional<abi::ncclDataType_t> Library::typeOf(ElementType element) const {
   switch (element) {
   case ElementType::i8:
-    return abi::int8;
+    return abi::ncclInt8;
   case ElementType::ui8:
-    return abi::uint8;
+    return abi::ncclUint8;
   case ElementType::i32:
-    return abi::int32;
+    return abi::ncclInt32;
   case ElementType::ui32:
-    return abi::uint32;
+    return abi::ncclUint32;
   case ElementType::i64:
-    return abi::int64;
+    return abi::ncclInt64;
   case ElementType::ui64:
-    return abi::uint64;
+    return abi::ncclUint64;
   case ElementType::f16:
-    return abi::float16;
+    return abi::ncclFloat16;
   case ElementType::bf16:
-    return abi::bfloat16;
+    return abi::ncclBfloat16;
   case ElementType::f32:
-    return abi::float32;
+    return abi::ncclFloat32;
   case ElementType::f64:
-    return abi::float64;
+    return abi::ncclFloat64;
   default:
     return std::nullopt;
   }
 }
 
-std::optional<abi::RedOp> operationOf(ReductionKind operation, ElementType element) {
+std::optional<abi::ncclRedOp_t> operationOf(ReductionKind operation, ElementType element) {
   switch (operation) {
   case ReductionKind::add:
-    return abi::sum;
+    return abi::ncclSum;
   case ReductionKind::multiply:
-    return abi::prod;
+    return abi::ncclProd;
   case ReductionKind::maximum:
-    return numerics::isInteger(element) ? std::optional(abi::max) : std::nullopt;
+    return numerics::isInteger(element) ? std::optional(abi::ncclMax) : std::nullopt;
   case ReductionKind::minimum:
-    return numerics::isInteger(element) ? std::optional(abi::min) : std::nullopt;
+    return numerics::isInteger(element) ? std::optional(abi::ncclMin) : std::nullopt;
   default:
     return std::nullopt;
   }

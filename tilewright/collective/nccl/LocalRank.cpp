@@ -8,8 +8,8 @@
 namespace tilewright::collective::nccl {
 
 namespace {
-/// Waits between two looks at NCCL's state: most calls are done within microseconds, but a call
-/// that connects ranks for the first time takes long.
+/// How long to wait between two queries of NCCL's state: most calls are done within microseconds,
+/// but a call that connects ranks for the first time takes long.
 class Pause {
 public:
   void wait() {
@@ -27,14 +27,14 @@ private:
 Status LocalRank::failed() const { return Status(Error::collectiveAborted, failure.text()); }
 
 Result<Comm *> LocalRank::make(std::string_view function, Comm *parent, const Make &make) {
-  static_assert(sizeof(std::atomic<abi::Comm>) == sizeof(abi::Comm));
+  static_assert(sizeof(std::atomic<abi::ncclComm_t>) == sizeof(abi::ncclComm_t));
   std::lock_guard lock(mutex);
   if (parent && !parent->handle)
     return failed();
   auto comm = std::make_unique<Comm>();
-  const abi::Result result =
-      make(parent ? parent->handle.load() : nullptr, reinterpret_cast<abi::Comm *>(&comm->handle));
-  if (result != abi::success && result != abi::inProgress)
+  const abi::ncclResult_t result = make(parent ? parent->handle.load() : nullptr,
+                                        reinterpret_cast<abi::ncclComm_t *>(&comm->handle));
+  if (result != abi::ncclSuccess && result != abi::ncclInProgress)
     return nccl.check(result, function, parent ? parent->handle.load() : nullptr);
   if (parent)
     parent->isReady = false;
@@ -42,14 +42,14 @@ Result<Comm *> LocalRank::make(std::string_view function, Comm *parent, const Ma
   return comms.back().get();
 }
 
-Status LocalRank::state(std::string_view function, Comm &comm, abi::Result *state) {
+Status LocalRank::state(std::string_view function, Comm &comm, abi::ncclResult_t *state) {
   if (!comm.handle)
     return failure.isSet()
                ? failed()
                : Status(Error::ncclCall, concat("nccl", function, " made no communicator"));
   TILEWRIGHT_TRY(
       nccl.check(nccl.CommGetAsyncError(comm.handle, state), "CommGetAsyncError", comm.handle));
-  if (*state != abi::inProgress)
+  if (*state != abi::ncclInProgress)
     TILEWRIGHT_TRY(nccl.check(*state, function, comm.handle));
   return Status();
 }
@@ -63,9 +63,9 @@ Status LocalRank::settle(std::string_view function, std::span<Comm *const> comms
         return failed();
       {
         std::lock_guard lock(mutex);
-        abi::Result now = abi::success;
+        abi::ncclResult_t now = abi::ncclSuccess;
         TILEWRIGHT_TRY(state(function, *comm, &now));
-        if (now == abi::success) {
+        if (now == abi::ncclSuccess) {
           comm->isReady = true;
           break;
         }
@@ -82,10 +82,10 @@ Status LocalRank::call(std::string_view function, Comm &comm, const Body &body, 
   auto callNow = [&]() -> Result<bool> {
     if (!comm.handle || failure.isSet())
       return failed();
-    const abi::Result result = body(comm.handle);
-    if (result != abi::success && result != abi::inProgress)
+    const abi::ncclResult_t result = body(comm.handle);
+    if (result != abi::ncclSuccess && result != abi::ncclInProgress)
       return nccl.check(result, function, comm.handle);
-    return result == abi::success;
+    return result == abi::ncclSuccess;
   };
   if (hasGroup()) {
     TILEWRIGHT_TRY(callNow().takeStatus());
@@ -120,15 +120,15 @@ Status LocalRank::beginGroup() {
 Status LocalRank::endGroup(Deadline deadline) {
   if (!hasGroup())
     return Status(Code::failedPrecondition, "endGroup() without beginGroup()");
-  const abi::Result result = nccl.GroupEnd();
-  Status status = result == abi::inProgress ? Status() : nccl.check(result, "GroupEnd");
+  const abi::ncclResult_t result = nccl.GroupEnd();
+  Status status = result == abi::ncclInProgress ? Status() : nccl.check(result, "GroupEnd");
   if (--depth > 0)
     return status;
   const std::vector<Comm *> used = std::move(inGroup);
   groupThread = std::thread::id();
   groupLock.unlock();
   TILEWRIGHT_TRY(std::move(status));
-  if (result == abi::inProgress)
+  if (result == abi::ncclInProgress)
     TILEWRIGHT_TRY(settle("GroupEnd", used, deadline));
   return failure.isSet() ? failed() : Status();
 }
@@ -139,11 +139,11 @@ Status LocalRank::registerWith(Comm &comm, std::byte *data, size_t bytes, Deadli
     if (comm.registered[data].uses++ > 0)
       return Status();
   }
-  // NCCL writes the handle before the call is done, so it needs a place that stays.
+  // NCCL writes the handle before the call is done, so it needs a location that stays valid.
   Comm::Registration &registration = comm.registered[data];
   return call(
       "CommRegister", comm,
-      [&](abi::Comm handle) {
+      [&](abi::ncclComm_t handle) {
         return nccl.CommRegister(handle, data, bytes, &registration.handle);
       },
       deadline);
@@ -162,21 +162,21 @@ Status LocalRank::deregisterFrom(Comm &comm, std::byte *data, Deadline deadline)
   if (!handle || failure.isSet())
     return Status(); // gone with the communicator
   return call(
-      "CommDeregister", comm, [&](abi::Comm each) { return nccl.CommDeregister(each, handle); },
-      deadline);
+      "CommDeregister", comm,
+      [&](abi::ncclComm_t each) { return nccl.CommDeregister(each, handle); }, deadline);
 }
 
 Result<void *> LocalRank::makeWindow(Comm &comm, std::byte *data, size_t bytes, Deadline deadline) {
-  auto window = std::make_unique<abi::Window>(nullptr); // NCCL may write it after a failure
-  abi::Window *const place = window.get();
+  auto window = std::make_unique<abi::ncclWindow_t>(nullptr); // NCCL may write it after a failure
+  abi::ncclWindow_t *const place = window.get();
   {
     std::lock_guard lock(mutex);
     comm.windows.push_back(std::move(window));
   }
   TILEWRIGHT_TRY(call(
       "CommWindowRegister", comm,
-      [&](abi::Comm handle) {
-        return nccl.CommWindowRegister(handle, data, bytes, place, abi::windowSymmetric);
+      [&](abi::ncclComm_t handle) {
+        return nccl.CommWindowRegister(handle, data, bytes, place, abi::NCCL_WIN_COLL_SYMMETRIC);
       },
       deadline));
   return static_cast<void *>(*place);
@@ -188,9 +188,9 @@ void LocalRank::awaitRest(std::span<Comm *const> comms, Deadline deadline) {
   for (Comm *comm : comms)
     for (Pause pause; std::chrono::steady_clock::now() < deadline; pause.wait()) {
       std::lock_guard lock(mutex);
-      abi::Result now = abi::success;
-      if (!comm->handle || nccl.CommGetAsyncError(comm->handle, &now) != abi::success ||
-          now != abi::inProgress)
+      abi::ncclResult_t now = abi::ncclSuccess;
+      if (!comm->handle || nccl.CommGetAsyncError(comm->handle, &now) != abi::ncclSuccess ||
+          now != abi::ncclInProgress)
         break;
     }
 }
@@ -202,7 +202,7 @@ Status LocalRank::asyncError(std::span<Comm *const> comms) {
   if (!lock)
     return Status();
   for (Comm *comm : comms) {
-    abi::Result now = abi::success;
+    abi::ncclResult_t now = abi::ncclSuccess;
     TILEWRIGHT_TRY(state("CommGetAsyncError", *comm, &now));
   }
   return Status();
@@ -217,7 +217,7 @@ void LocalRank::revoke() {
     if (!comm->handle)
       continue;
     if (nccl.CommRevoke && comm->isReady) {
-      (void)nccl.CommRevoke(comm->handle, abi::revokeDefault);
+      (void)nccl.CommRevoke(comm->handle, abi::NCCL_REVOKE_DEFAULT);
     } else {
       (void)nccl.CommAbort(comm->handle.exchange(nullptr));
     }

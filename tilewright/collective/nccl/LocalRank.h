@@ -17,19 +17,19 @@ namespace tilewright::collective::nccl {
 /// One NCCL communicator of one rank; guarded by its LocalRank.
 struct Comm {
   /// Null once aborted. NCCL writes the handle of a child from a thread of its own.
-  std::atomic<abi::Comm> handle = nullptr;
-  /// Initialized, and no child is being made from it: it can be revoked.
+  std::atomic<abi::ncclComm_t> handle = nullptr;
+  /// Initialized, and no child is being made from it: it may be revoked.
   bool isReady = false;
   struct Registration {
     void *handle = nullptr;
     int uses = 0;
   };
   std::map<std::byte *, Registration> registered;
-  std::vector<std::unique_ptr<abi::Window>> windows;
+  std::vector<std::unique_ptr<abi::ncclWindow_t>> windows;
 };
 
 /// One rank of this process. All communicators are non-blocking: a call returns at once, and the
-/// rank polls until NCCL has done it, so that every wait has a deadline and revoke() can end it.
+/// rank polls until NCCL has done it, so every wait has a deadline, and revoke() can end it.
 ///
 /// Thread-safe; the mutex is held during NCCL calls and never while waiting. NCCL keeps groups for
 /// each thread, so the mutex is held from beginGroup() to endGroup(): an abort in between would
@@ -45,21 +45,21 @@ public:
   int64_t rank() const { return number; }
   Status makeCurrent() { return access.makeCurrent(number); }
 
-  /// A communicator that `make` begins to initialize, from `parent` if that is not null. It is
-  /// ready once settle() has succeeded for the parent, then for itself.
-  using Make = std::function<abi::Result(abi::Comm parent, abi::Comm *into)>;
+  /// A communicator whose initialization `make` begins, from `parent` unless that is null. It is
+  /// ready after settle() has succeeded for the parent and then for itself.
+  using Make = std::function<abi::ncclResult_t(abi::ncclComm_t parent, abi::ncclComm_t *into)>;
   Result<Comm *> make(std::string_view function, Comm *parent, const Make &make);
 
-  using Body = std::function<abi::Result(abi::Comm)>;
+  using Body = std::function<abi::ncclResult_t(abi::ncclComm_t)>;
   /// Calls NCCL for a communicator. Outside of a group, waits until NCCL has done it.
   ///  - ncclCall (E6061), collectiveAborted (E6003), collectiveStuck (E6001)
   Status call(std::string_view function, Comm &comm, const Body &body, Deadline deadline);
-  /// Waits until NCCL has done what the last calls for these communicators asked for. They are
-  /// ready then.
+  /// Waits until NCCL has completed the latest calls for these communicators, which are then ready
+  /// for the next.
   Status settle(std::string_view function, std::span<Comm *const> comms, Deadline deadline);
 
   Status beginGroup();
-  /// Fails also if the engine has failed meanwhile.
+  /// Also fails if the engine has failed in the meantime.
   Status endGroup(Deadline deadline);
   /// Whether the calling thread has a group open.
   bool hasGroup() const { return groupThread == std::this_thread::get_id(); }
@@ -78,14 +78,14 @@ public:
   /// calling NCCL for this rank.
   Status asyncError(std::span<Comm *const> comms);
 
-  /// Stops what the communicators do on the device. They remain, so that they can shrink, if the
-  /// library can revoke and they are ready; otherwise they are aborted, which frees them.
-  /// Not for the thread that has a group open.
+  /// Stops the work of the communicators on the device. They remain, so that they can shrink, if
+  /// the library can revoke and they are ready; otherwise they are aborted, which frees them. Not
+  /// for the thread that has a group open.
   void revoke();
 
-  /// The two steps that end a rank: the first begins for all ranks of a process before the second
-  /// waits for any of them, because ranks finalize together. Without these steps, and if a rank
-  /// does not come before the deadline, the destructor aborts.
+  /// The two steps that end a rank. The first begins for all ranks of a process before the second
+  /// waits for any of them, because ranks finalize together. If these steps are not taken, or a
+  /// rank does not arrive before the deadline, the destructor aborts.
   void finalize();
   void destroy(Deadline deadline);
 
@@ -93,7 +93,7 @@ public:
   Status failed() const;
 
 private:
-  Status state(std::string_view function, Comm &comm, abi::Result *state);
+  Status state(std::string_view function, Comm &comm, abi::ncclResult_t *state);
 
   const Library &nccl;
   DeviceAccess &access;
@@ -106,7 +106,7 @@ private:
   std::vector<Comm *> inGroup;              // used since the outermost beginGroup()
   bool isRevoked = false;
 
-  /// The thread that has a group open, which holds the mutex.
+  /// The thread that has a group open and therefore holds the mutex.
   std::atomic<std::thread::id> groupThread;
   // Only for that thread:
   std::unique_lock<std::mutex> groupLock;

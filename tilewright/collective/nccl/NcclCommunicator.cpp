@@ -27,8 +27,8 @@ Status NcclCommunicator::failWith(Status status) {
   if (status.isOk())
     return status;
   job->fail(concat("rank ", own.local->rank(), ": ", status.message()));
-  // NCCL queues work from a thread of its own: the caller may free memory only when that cannot
-  // happen any more.
+  // NCCL queues work from its own thread: the caller may free memory only when that thread can no
+  // longer do so.
   own.local->awaitRest(comms, after(std::chrono::seconds(5)));
   return status;
 }
@@ -54,7 +54,7 @@ Status NcclCommunicator::check() {
   return status;
 }
 
-/// The number of elements in front of dimension `dimension`: 1 if it is the outermost one.
+/// The number of elements before dimension `dimension`: 1 if it is the outermost one.
 static int64_t rowsBefore(const Tensor &tensor, int64_t dimension) {
   int64_t rows = 1;
   for (int64_t i = 0; i < dimension; ++i)
@@ -153,24 +153,24 @@ Status NcclCommunicator::queueTensor(const Call &call, const Tensor &tensor, con
   const size_t width = numerics::storageBytes(tensor.element);
   switch (call.kind) {
   case Kind::allReduce:
-    return nccl("AllReduce", *seat.comm, [&](abi::Comm comm) {
+    return nccl("AllReduce", *seat.comm, [&](abi::ncclComm_t comm) {
       return library.AllReduce(tensor.in, tensor.out, in / width, *library.typeOf(tensor.element),
                                *operationOf(call.reduction.operation, tensor.element), comm,
                                stream);
     });
   case Kind::reduceScatter:
-    return nccl("ReduceScatter", *seat.comm, [&](abi::Comm comm) {
+    return nccl("ReduceScatter", *seat.comm, [&](abi::ncclComm_t comm) {
       return library.ReduceScatter(
           tensor.in, tensor.out, out / width, *library.typeOf(tensor.element),
           *operationOf(call.reduction.operation, tensor.element), comm, stream);
     });
   case Kind::allGather:
-    return nccl("AllGather", *seat.comm, [&](abi::Comm comm) {
-      return library.AllGather(tensor.in, tensor.out, in, abi::int8, comm, stream);
+    return nccl("AllGather", *seat.comm, [&](abi::ncclComm_t comm) {
+      return library.AllGather(tensor.in, tensor.out, in, abi::ncclInt8, comm, stream);
     });
   case Kind::broadcast:
-    return nccl("Broadcast", *seat.comm, [&](abi::Comm comm) {
-      return library.Broadcast(tensor.in, tensor.out, in, abi::int8, 0, comm, stream);
+    return nccl("Broadcast", *seat.comm, [&](abi::ncclComm_t comm) {
+      return library.Broadcast(tensor.in, tensor.out, in, abi::ncclInt8, 0, comm, stream);
     });
   default:
     return allToAll(tensor, seat, stream);
@@ -185,15 +185,15 @@ Status NcclCommunicator::copy(const Tensor &tensor, DeviceStream stream) {
 
 Status NcclCommunicator::send(const std::byte *from, size_t bytes, int64_t to, Comm &comm,
                               DeviceStream stream) {
-  return nccl("Send", comm, [&](abi::Comm handle) {
-    return job->nccl.Send(from, bytes, abi::int8, static_cast<int>(to), handle, stream);
+  return nccl("Send", comm, [&](abi::ncclComm_t handle) {
+    return job->nccl.Send(from, bytes, abi::ncclInt8, static_cast<int>(to), handle, stream);
   });
 }
 
 Status NcclCommunicator::receive(std::byte *to, size_t bytes, int64_t from, Comm &comm,
                                  DeviceStream stream) {
-  return nccl("Recv", comm, [&](abi::Comm handle) {
-    return job->nccl.Recv(to, bytes, abi::int8, static_cast<int>(from), handle, stream);
+  return nccl("Recv", comm, [&](abi::ncclComm_t handle) {
+    return job->nccl.Recv(to, bytes, abi::ncclInt8, static_cast<int>(from), handle, stream);
   });
 }
 
@@ -231,8 +231,8 @@ Status NcclCommunicator::permute(const Call &call, const Seat &seat, DeviceStrea
 Status NcclCommunicator::allToAll(const Tensor &tensor, const Seat &seat, DeviceStream stream) {
   const size_t members = seat.group.size(), part = inBytes(tensor) / members;
   if (job->nccl.AlltoAll)
-    return nccl("AlltoAll", *seat.comm, [&](abi::Comm comm) {
-      return job->nccl.AlltoAll(tensor.in, tensor.out, part, abi::int8, comm, stream);
+    return nccl("AlltoAll", *seat.comm, [&](abi::ncclComm_t comm) {
+      return job->nccl.AlltoAll(tensor.in, tensor.out, part, abi::ncclInt8, comm, stream);
     });
   return inGroup([&]() -> Status {
     for (size_t member = 0; member < members; ++member) {

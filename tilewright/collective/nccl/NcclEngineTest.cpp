@@ -22,7 +22,7 @@ class NcclEngineTest : public ::testing::Test {
 protected:
   void SetUp() override {
     test::clear();
-    test::setState(abi::success);
+    test::setState(abi::ncclSuccess);
   }
   /// Four ranks in this process, or two of four if `processes` is 2.
   std::unique_ptr<NcclEngine> engine(const Library &library = test::library(),
@@ -222,7 +222,7 @@ TEST_F(NcclEngineTest, AFailedCallFailsTheEngineAndRevokesAllRanks) {
   const auto made = engine();
   const Communicators ranks = prepare(*made, {{{}}});
   test::clear();
-  test::failCalls("AllReduce", abi::systemError);
+  test::failCalls("AllReduce", abi::ncclSystemError);
   const Status status = ranks[1]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr);
   EXPECT_EQ(status.error(), Error::ncclCall);
   EXPECT_THAT(status.message(),
@@ -239,7 +239,7 @@ TEST_F(NcclEngineTest, AnAsynchronousErrorFailsTheEngine) {
   const auto made = engine();
   const Communicators ranks = prepare(*made, {{{}}});
   EXPECT_TRUE(ranks[2]->check().isOk());
-  test::setState(abi::remoteError);
+  test::setState(abi::ncclRemoteError);
   const Status status = ranks[2]->check();
   EXPECT_EQ(status.error(), Error::ncclCall);
   EXPECT_THAT(status.message(), HasSubstr("remote process exited"));
@@ -249,7 +249,7 @@ TEST_F(NcclEngineTest, AnAsynchronousErrorFailsTheEngine) {
 TEST_F(NcclEngineTest, RevokeEndsAWaitForOtherRanks) {
   const auto made = engine();
   const Communicators ranks = prepare(*made, {{{}}});
-  test::setState(abi::inProgress);
+  test::setState(abi::ncclInProgress);
   std::thread other([&] {
     std::this_thread::sleep_for(20ms);
     made->revoke("rank 3 (process 1) was killed");
@@ -266,14 +266,14 @@ TEST_F(NcclEngineTest, EveryWaitHasADeadline) {
   options.timeout = 30ms;
   const auto made = engine();
   const Communicators ranks = prepare(*made, {{{}}});
-  test::setState(abi::inProgress);
+  test::setState(abi::ncclInProgress);
   const Status status = ranks[0]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr);
   EXPECT_EQ(status.error(), Error::collectiveStuck);
 }
 
 TEST_F(NcclEngineTest, NamesTheProcessesThatDoNotPrepare) {
   const auto made = engine(test::library(), 2);
-  test::setState(abi::inProgress);
+  test::setState(abi::ncclInProgress);
   const Status status = statusOf(made->prepare({0, 1, 2, 3}, {}, after(30ms)));
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("process 1 with ranks [2, 3] did not load the program"));
@@ -286,7 +286,7 @@ TEST_F(NcclEngineTest, NamesTheProcessThatPreparesOtherCliques) {
   membership.process = 1;
   auto other = NcclEngine::connect(test::library(), membership, store, access, options);
   const auto made = engine(test::library(), 2);
-  test::setState(abi::inProgress);
+  test::setState(abi::ncclInProgress);
   const std::vector<DeviceClique> cliques = {{{{0, 1}}}};
   std::thread thread(
       [&] { EXPECT_FALSE(other->prepare({0, 1, 2, 3}, cliques, after(100ms)).isOk()); });
@@ -331,7 +331,7 @@ TEST_F(NcclEngineTest, ShrinksWhatWasRevoked) {
 TEST_F(NcclEngineTest, MakesNewCommunicatorsIfTheOldOnesWereAborted) {
   const auto made = engine();
   prepare(*made, {});
-  test::setState(abi::inProgress);
+  test::setState(abi::ncclInProgress);
   std::thread other([&] {
     std::this_thread::sleep_for(20ms);
     made->revoke("rank 1 died in a split");
@@ -341,7 +341,7 @@ TEST_F(NcclEngineTest, MakesNewCommunicatorsIfTheOldOnesWereAborted) {
   other.join();
   EXPECT_THAT(status.message(), HasSubstr("rank 1 died in a split"));
   EXPECT_THAT(test::calls(), ::testing::Contains("Abort(3)"));
-  test::setState(abi::success);
+  test::setState(abi::ncclSuccess);
   test::clear();
   auto shrunk = made->shrink({1}, 7, store, after(5s));
   ASSERT_TRUE(shrunk.isOk()) << std::move(shrunk).takeStatus().toString();
@@ -361,10 +361,10 @@ TEST_F(NcclEngineTest, ProcessesAgreeOnWhatTheyShrink) {
     prepare(*engines.back(), {}, {0, 1, 2});
     prepare(*engines.back(), {}, {0, 2, 1});
   }
-  test::setState(abi::inProgress); // of a split, in which process 0 is when a rank dies
+  test::setState(abi::ncclInProgress); // of a split, in which process 0 is when a rank dies
   const std::vector<DeviceClique> cliques = {{{{0, 1}}}};
   EXPECT_FALSE(engines[0]->prepare({0, 1, 2}, cliques, after(20ms)).isOk());
-  test::setState(abi::success);
+  test::setState(abi::ncclSuccess);
   engines[1]->revoke("rank 2 died");
   test::clear();
   std::vector<Status> ends(2);
@@ -387,7 +387,7 @@ TEST_F(NcclEngineTest, AFailureInsideAGroupEndsWhenTheGroupEnds) {
   const Communicators ranks = prepare(*made, {{{}}});
   test::clear();
   ASSERT_TRUE(ranks[1]->beginGroup().isOk());
-  test::failCalls("AllReduce", abi::systemError);
+  test::failCalls("AllReduce", abi::ncclSystemError);
   EXPECT_EQ(ranks[1]->enqueue(call(Kind::allReduce, {5}, {5}), 0, nullptr).error(),
             Error::ncclCall);
   EXPECT_THAT(test::calls(), ::testing::Not(::testing::Contains("Revoke(1)")));
@@ -402,7 +402,7 @@ TEST_F(NcclEngineTest, TwoRanksMayFailInGroupsWhileAProgramIsLoaded) {
     test::clear();
     const auto made = engine();
     const Communicators ranks = prepare(*made, {{{}}});
-    test::failCalls("AllReduce", abi::systemError);
+    test::failCalls("AllReduce", abi::ncclSystemError);
     std::vector<std::thread> threads;
     for (size_t rank : {0, 1})
       threads.emplace_back([&, rank] {

@@ -1,6 +1,6 @@
-// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
+// The suite of engines between processes, and tests of this engine alone.
+#include "tilewright/collective/conformance/EngineProcesses.h"
 #include "tilewright/collective/shm/ShmEngine.h"
-#include "tilewright/collective/testing/EngineProcesses.h"
 #include "tilewright/collective/testing/Processes.h"
 
 #include <gmock/gmock.h>
@@ -27,19 +27,6 @@ ShmEngine::Options optionsFor(std::chrono::nanoseconds timeout) {
 
 const test::Connect connect = test::connectWith<ShmEngine>(optionsFor(30s));
 
-class ShmProcesses : public ::testing::TestWithParam<size_t> {};
-
-TEST_P(ShmProcesses, AKilledRankIsNamedWithinFiftyMillisecondsAndTheOthersGoOn) {
-  test::expectKilledRankIsNamed(connect, GetParam(), 50, "rank 2 died: process 2 (pid ");
-}
-INSTANTIATE_TEST_SUITE_P(Of, ShmProcesses, ::testing::Values(size_t(1), size_t(200'000)));
-
-TEST(ShmEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards) {
-  test::expectStoppedRankIsFenced(connect, 50);
-}
-
-TEST(ShmEngine, ARankThatDoesNotComeIsNamed) { test::expectMissingRanksAreNamed(connect); }
-
 TEST(ShmEngine, AnAddressWhoseProcessIsGoneIsAnError) {
   MemoryKeyValueStore store;
   ASSERT_TRUE(store.put("tilewright/shm/0/0", "tilewright-nobody").isOk());
@@ -47,8 +34,6 @@ TEST(ShmEngine, AnAddressWhoseProcessIsGoneIsAnError) {
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 cannot be reached"));
 }
-
-TEST(ShmEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
 
 TEST(ShmEngine, AnArenaThatIsTooSmallIsAnError) {
   MemoryKeyValueStore store;
@@ -62,10 +47,6 @@ TEST(ShmEngine, AnArenaThatIsTooSmallIsAnError) {
   EXPECT_EQ(status.error(), Error::sharedMemoryExhausted);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 needs 41943"));
   EXPECT_THAT(status.message(), HasSubstr("all_reduce.3"));
-}
-
-TEST(ShmEngine, NothingIsLeftBehind) {
-  test::expectNothingIsLeftBehind(connect, /*countsMappings=*/true);
 }
 
 /// CPU time, because other programs may use the core.
@@ -128,3 +109,11 @@ TEST(Arena, PiecesAreReusedAndJoined) {
 
 } // namespace
 } // namespace tilewright::collective::shm
+
+const tilewright::collective::test::ProcessKit &tilewright::collective::test::processKit() {
+  static const ProcessKit kit = {.connect = shm::connect,
+                                 .rounds = 50,
+                                 .died = "rank 2 died: process 2 (pid ",
+                                 .countsMappings = true};
+  return kit;
+}

@@ -1,6 +1,6 @@
-// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
+// The suite of engines between processes, and tests of this engine alone.
+#include "tilewright/collective/conformance/EngineProcesses.h"
 #include "tilewright/collective/tcp/TcpEngine.h"
-#include "tilewright/collective/testing/EngineProcesses.h"
 #include "tilewright/collective/testing/Processes.h"
 
 #include <gmock/gmock.h>
@@ -24,20 +24,6 @@ TcpEngine::Options optionsFor(std::chrono::nanoseconds timeout) {
 
 const test::Connect connect = test::connectWith<TcpEngine>(optionsFor(30s));
 
-class TcpProcesses : public ::testing::TestWithParam<size_t> {};
-
-TEST_P(TcpProcesses, AKilledRankIsNamedWithinFiftyMillisecondsAndTheOthersGoOn) {
-  test::expectKilledRankIsNamed(connect, GetParam(), 20,
-                                "rank 2 died: the connection to process 2");
-}
-INSTANTIATE_TEST_SUITE_P(Of, TcpProcesses, ::testing::Values(size_t(1), size_t(200'000)));
-
-TEST(TcpEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards) {
-  test::expectStoppedRankIsFenced(connect, 20);
-}
-
-TEST(TcpEngine, ARankThatDoesNotComeIsNamed) { test::expectMissingRanksAreNamed(connect); }
-
 TEST(TcpEngine, AnAddressMustBeANumber) {
   MemoryKeyValueStore store;
   TcpEngine::Options options = optionsFor(1s);
@@ -54,8 +40,6 @@ TEST(TcpEngine, AnAddressWhoseProcessIsGoneIsAnError) {
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 cannot be reached at 127.0.0.1:1"));
 }
-
-TEST(TcpEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
 
 /// Each rank sends 2 (n - 1) / n of a tensor, whatever the number of ranks.
 TEST(TcpEngine, AnAllReduceSendsWhatARingWould) {
@@ -131,9 +115,11 @@ TEST(TcpEngine, NothingBeginsAfterAFailure) {
   first.join();
 }
 
-TEST(TcpEngine, NothingIsLeftBehind) {
-  test::expectNothingIsLeftBehind(connect, /*countsMappings=*/false);
-}
-
 } // namespace
 } // namespace tilewright::collective::tcp
+
+const tilewright::collective::test::ProcessKit &tilewright::collective::test::processKit() {
+  static const ProcessKit kit = {.connect = tcp::connect,
+                                 .died = "rank 2 died: the connection to process 2"};
+  return kit;
+}

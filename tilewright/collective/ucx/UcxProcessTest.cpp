@@ -1,5 +1,5 @@
-// Tests that need real processes: they are killed, stopped or late, and must leave nothing behind.
-#include "tilewright/collective/testing/EngineProcesses.h"
+// The suite of engines between processes, and tests of this engine alone.
+#include "tilewright/collective/conformance/EngineProcesses.h"
 #include "tilewright/collective/testing/Processes.h"
 #include "tilewright/collective/ucx/UcxEngine.h"
 
@@ -21,28 +21,6 @@ UcxEngine::Options optionsHere() {
 
 const test::Connect connect = test::connectWith<UcxEngine>(optionsHere());
 
-class UcxProcesses : public ::testing::TestWithParam<size_t> {};
-
-TEST_P(UcxProcesses, AKilledRankIsNamedWithinFiftyMillisecondsAndTheOthersGoOn) {
-  test::expectKilledRankIsNamed(connect, GetParam(), 20,
-                                "rank 2 died: the connection to process 2");
-}
-INSTANTIATE_TEST_SUITE_P(Of, UcxProcesses, ::testing::Values(size_t(1), size_t(200'000)));
-
-TEST(UcxEngine, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards) {
-  test::expectStoppedRankIsFenced(connect, 20);
-}
-
-TEST(UcxEngine, ARankThatDoesNotComeIsNamed) {
-  test::expectMissingRanksAreNamed(connect, "waiting for rank 1 to connect");
-}
-
-TEST(UcxEngine, ALateRankOfAnotherEpochIsFenced) { test::expectStaleEpochIsFenced(connect); }
-
-TEST(UcxEngine, NothingIsLeftBehind) {
-  test::expectNothingIsLeftBehind(connect, /*countsMappings=*/false, 200);
-}
-
 TEST(UcxEngine, ALibraryThatIsNotThereIsNamed) {
   MemoryKeyValueStore store;
   UcxEngine::Options options;
@@ -62,3 +40,11 @@ TEST(UcxEngine, AnAddressThatIsNoneIsAnError) {
 
 } // namespace
 } // namespace tilewright::collective::ucx
+
+const tilewright::collective::test::ProcessKit &tilewright::collective::test::processKit() {
+  static const ProcessKit kit = {.connect = ucx::connect,
+                                 .died = "rank 2 died: the connection to process 2",
+                                 .missing = "waiting for rank 1 to connect",
+                                 .connects = 200};
+  return kit;
+}

@@ -11,7 +11,7 @@
 namespace tilewright::vgpu::nccl {
 
 namespace {
-/// Which rank makes a call, found from the arguments, and the arguments as text.
+/// The rank that makes a call, found from the arguments, and the arguments as text.
 struct Caller {
   int rank = -1;
   uint64_t communicator = 0;
@@ -89,7 +89,7 @@ ncclResult_t invoke(const char *function, int since, std::string_view names, Cal
   }                                                                                                \
   NCCL_EXPORTED ncclResult_t p##name parameters { return name arguments; }
 // clang-format on
-#include "tilewright/vgpu/nccl/Functions.def"
+#include "tilewright/collective/nccl/Functions.def"
 #undef TILEWRIGHT_NCCL_FUNCTION
 
 NCCL_EXPORTED const char *ncclGetErrorString(ncclResult_t code) {

@@ -7,7 +7,7 @@
 namespace tilewright::vgpu::nccl::api {
 
 #define TILEWRIGHT_NCCL_FUNCTION(name, since, parameters, arguments) ncclResult_t name parameters;
-#include "tilewright/vgpu/nccl/Functions.def"
+#include "tilewright/collective/nccl/Functions.def"
 #undef TILEWRIGHT_NCCL_FUNCTION
 
 } // namespace tilewright::vgpu::nccl::api

@@ -4,8 +4,9 @@
 // The macros of the header have the names of our constants.
 static constexpr int uniqueIdBytes = NCCL_UNIQUE_ID_BYTES, noColour = NCCL_SPLIT_NOCOLOR,
                      symmetricWindow = NCCL_WIN_COLL_SYMMETRIC,
-                     windowAlignment = NCCL_WIN_REQUIRED_ALIGNMENT, shrinkAbort = NCCL_SHRINK_ABORT,
-                     undefinedInt = NCCL_CONFIG_UNDEF_INT;
+                     windowAlignment = NCCL_WIN_REQUIRED_ALIGNMENT,
+                     shrinkDefault = NCCL_SHRINK_DEFAULT, shrinkAbort = NCCL_SHRINK_ABORT,
+                     revokeDefault = NCCL_REVOKE_DEFAULT, undefinedInt = NCCL_CONFIG_UNDEF_INT;
 static const ncclConfig_t theirConfig = NCCL_CONFIG_INITIALIZER;
 static const ncclSimInfo_t theirInfo = NCCL_SIM_INFO_INITIALIZER;
 #undef NCCL_UNIQUE_ID_BYTES
@@ -15,6 +16,7 @@ static const ncclSimInfo_t theirInfo = NCCL_SIM_INFO_INITIALIZER;
 #undef NCCL_WIN_REQUIRED_ALIGNMENT
 #undef NCCL_SHRINK_DEFAULT
 #undef NCCL_SHRINK_ABORT
+#undef NCCL_REVOKE_DEFAULT
 #undef NCCL_CONFIG_UNDEF_INT
 
 #include "tilewright/vgpu/nccl/NcclTypes.h"
@@ -48,7 +50,7 @@ TEST(NcclTypes, FunctionsHaveTheParametersOfTheHeader) {
   EXPECT_TRUE(areAlike(static_cast<decltype(&::name)>(nullptr),                                    \
                        static_cast<ncclResult_t(*) parameters>(nullptr)))                          \
       << #name;
-#include "tilewright/vgpu/nccl/Functions.def"
+#include "tilewright/collective/nccl/Functions.def"
 #undef TILEWRIGHT_NCCL_FUNCTION
 #else
   GTEST_SKIP() << "nccl.h is of version " << NCCL_VERSION_CODE << ", ours of 22809";
@@ -61,7 +63,9 @@ TEST(NcclTypes, ConstantsAndEnumerationsAreEqual) {
   EXPECT_EQ(NCCL_SPLIT_NOCOLOR, noColour);
   EXPECT_EQ(NCCL_WIN_COLL_SYMMETRIC, symmetricWindow);
   EXPECT_EQ(NCCL_WIN_REQUIRED_ALIGNMENT, windowAlignment);
+  EXPECT_EQ(NCCL_SHRINK_DEFAULT, shrinkDefault);
   EXPECT_EQ(NCCL_SHRINK_ABORT, shrinkAbort);
+  EXPECT_EQ(NCCL_REVOKE_DEFAULT, revokeDefault);
   EXPECT_EQ(NCCL_CONFIG_UNDEF_INT, undefinedInt);
 #define EXPECT_EQUAL(name) EXPECT_EQ(static_cast<int>(name), static_cast<int>(::name)) << #name
   EXPECT_EQUAL(ncclSuccess);
@@ -104,12 +108,24 @@ TEST(NcclTypes, StructuresHaveTheSameBytes) {
   ASSERT_EQ(sizeof ours, sizeof theirConfig);
   EXPECT_EQ(std::memcmp(&ours, &theirConfig, sizeof ours), 0);
 #define EXPECT_PLACE(member)                                                                       \
-  EXPECT_EQ(offsetof(ncclConfig_t, member), offsetof(::ncclConfig_t, member)) << #member
+  EXPECT_EQ(offsetof(ncclConfig_t, member), offsetof(::ncclConfig_t, member)) << #member;          \
+  static_assert(sizeof(ncclConfig_t::member) == sizeof(::ncclConfig_t::member))
+  EXPECT_PLACE(size);
+  EXPECT_PLACE(magic);
+  EXPECT_PLACE(version);
   EXPECT_PLACE(blocking);
+  EXPECT_PLACE(cgaClusterSize);
+  EXPECT_PLACE(minCTAs);
   EXPECT_PLACE(maxCTAs);
+  EXPECT_PLACE(netName);
   EXPECT_PLACE(splitShare);
+  EXPECT_PLACE(trafficClass);
   EXPECT_PLACE(commName);
+  EXPECT_PLACE(collnetEnable);
+  EXPECT_PLACE(CTAPolicy);
   EXPECT_PLACE(shrinkShare);
+  EXPECT_PLACE(nvlsCTAs);
+  EXPECT_PLACE(nChannelsPerNetPeer);
   EXPECT_PLACE(nvlinkCentricSched);
 #endif
   ncclSimInfo_t info;

@@ -90,9 +90,9 @@ size_t Progress::stepElements(const Operation &operation) const {
   return std::max<size_t>(1, Board::chunkBytes / bytesOf(operation.type) / blocks);
 }
 
-/// Whether other ranks get data of this rank in a collective (tells), or this rank gets data of
-/// others (learns). Such data orders what precedes it at the sender before what follows it at the
-/// receiver.
+/// Whether other ranks receive data of this rank in a collective (tells), or this rank receives
+/// data of others (learns). Such data order what precedes them at the sender before what follows
+/// them at the receiver.
 static bool tells(const Operation &operation, int rank) {
   const bool isFromRoot =
       operation.kind == CallKind::broadcast || operation.kind == CallKind::scatter;
@@ -219,7 +219,7 @@ static void combineAll(const Board &board, const Operation &operation, uint64_t 
     divide(into, count, operation.type, static_cast<uint64_t>(board.ranks()));
 }
 
-/// The part of a step that a rank of an all-reduce combines.
+/// The part of a step that one rank of an all-reduce combines.
 static std::pair<size_t, size_t> shareOf(size_t elements, int rank, int ranks) {
   const size_t begin = elements * static_cast<size_t>(rank) / static_cast<size_t>(ranks);
   const size_t end = elements * (static_cast<size_t>(rank) + 1) / static_cast<size_t>(ranks);
@@ -300,6 +300,35 @@ void Progress::noteMismatch(const CallRecord &own, int other, const CallRecord &
   std::fprintf(stderr, "tilewright vgpu nccl: %s\n", comm.lastError().c_str());
 }
 
+bool Progress::beginTransfer(Message &now, const CallRecord &theirs) {
+  const Operation &operation = *now.operation;
+  if (theirs.count != operation.count || theirs.type != static_cast<uint32_t>(operation.type)) {
+    noteMismatch(operation.record(), operation.root, theirs);
+    return false;
+  }
+  now.stage = Message::Stage::transfer;
+  return true;
+}
+
+/// Moves the next chunk with `copy(bytes)`, unless the mailbox `isBlocked`; `finish()` follows the
+/// last chunk.
+template <typename Copy, typename Finish>
+bool Progress::transferChunk(Message &now, bool isBlocked, Copy copy, Finish finish) {
+  const size_t bytes = std::min(board.mailboxChunkBytes(), now.operation->bytes() - now.offset);
+  if (bytes != 0) {
+    if (isBlocked)
+      return false;
+    copy(bytes);
+    now.offset += bytes;
+  }
+  if (now.offset == now.operation->bytes()) {
+    finish();
+    now.stage = Message::Stage::done;
+  }
+  board.notify();
+  return true;
+}
+
 /// A send matches the receive with the same number between the same ranks. Neither side proceeds
 /// before the other has arrived.
 bool Progress::advanceSend(Message &now) {
@@ -318,31 +347,16 @@ bool Progress::advanceSend(Message &now) {
     now.stage = Stage::announced;
     return true;
   case Stage::announced:
-    if (box.receives <= now.number)
-      return false;
-    if (box.receive.count != operation.count ||
-        box.receive.type != static_cast<uint32_t>(operation.type)) {
-      noteMismatch(operation.record(), operation.root, box.receive);
-      return false;
-    }
-    now.stage = Stage::transfer;
-    return true;
-  case Stage::transfer: {
-    const size_t bytes = std::min(board.mailboxChunkBytes(), operation.bytes() - now.offset);
-    if (bytes != 0) {
-      if (box.filled != box.drained)
-        return false;
-      copyBytes(board.mailboxChunk(comm.rank, operation.root), operation.in + now.offset, bytes);
-      ++box.filled;
-      now.offset += bytes;
-    }
-    if (now.offset == operation.bytes()) {
-      box.sent = now.number + 1;
-      now.stage = Stage::done;
-    }
-    board.notify();
-    return true;
-  }
+    return box.receives > now.number && beginTransfer(now, box.receive);
+  case Stage::transfer:
+    return transferChunk(
+        now, box.filled != box.drained,
+        [&](size_t bytes) {
+          copyBytes(board.mailboxChunk(comm.rank, operation.root), operation.in + now.offset,
+                    bytes);
+          ++box.filled;
+        },
+        [&] { box.sent = now.number + 1; });
   case Stage::done:
     break;
   }
@@ -363,32 +377,19 @@ bool Progress::advanceReceive(Message &now) {
     now.stage = Stage::announced;
     return true;
   case Stage::announced:
-    if (box.sends <= now.number)
-      return false;
-    if (box.send.count != operation.count ||
-        box.send.type != static_cast<uint32_t>(operation.type)) {
-      noteMismatch(operation.record(), operation.root, box.send);
-      return false;
-    }
-    now.stage = Stage::transfer;
-    return true;
-  case Stage::transfer: {
-    const size_t bytes = std::min(board.mailboxChunkBytes(), operation.bytes() - now.offset);
-    if (bytes != 0) {
-      if (box.filled == box.drained)
-        return false;
-      copyBytes(operation.out + now.offset, board.mailboxChunk(operation.root, comm.rank), bytes);
-      ++box.drained;
-      now.offset += bytes;
-    }
-    if (now.offset == operation.bytes()) {
-      tilewright_vgpu_learn(meetingOf(rankKey(operation.root), rankKey(comm.rank), now.number));
-      box.received = now.number + 1;
-      now.stage = Stage::done;
-    }
-    board.notify();
-    return true;
-  }
+    return box.sends > now.number && beginTransfer(now, box.send);
+  case Stage::transfer:
+    return transferChunk(
+        now, box.filled == box.drained,
+        [&](size_t bytes) {
+          copyBytes(operation.out + now.offset, board.mailboxChunk(operation.root, comm.rank),
+                    bytes);
+          ++box.drained;
+        },
+        [&] {
+          tilewright_vgpu_learn(meetingOf(rankKey(operation.root), rankKey(comm.rank), now.number));
+          box.received = now.number + 1;
+        });
   case Stage::done:
     break;
   }

@@ -6,8 +6,8 @@
 
 namespace tilewright::vgpu::nccl {
 
-/// One execution of a batch, on the thread of its stream. Data moves through the board only: a rank
-/// never accesses the device memory of another one, which that may free after an abort.
+/// One execution of a batch, on the thread of its stream. Data move only through the board: a rank
+/// never accesses another rank's device memory, which the owner may free after an abort.
 class Progress {
 public:
   Progress(Comm &comm, std::span<const Operation> operations);
@@ -38,19 +38,23 @@ private:
 
   /// Each returns whether something changed.
   bool advance(Collective &collective);
+  /// The peer has arrived: continues if both ranks agree on count and type.
+  bool beginTransfer(Message &now, const CallRecord &theirs);
+  template <typename Copy, typename Finish>
+  bool transferChunk(Message &now, bool isBlocked, Copy copy, Finish finish);
   bool advanceSend(Message &message);
   bool advanceReceive(Message &message);
 
   bool haveAll(std::atomic<uint64_t> RankSlot::*counter, uint64_t value) const;
-  /// Elements of each block that a step moves.
+  /// The number of elements of each block that a step moves.
   size_t stepElements(const Operation &operation) const;
   void fill(const Operation &operation, size_t offset, size_t elements);
   void reduceShare(const Operation &operation, size_t elements);
   void drain(const Operation &operation, size_t offset, size_t elements);
-  /// Multiplies elements with the factor of the operation, or with 1/n for an average.
+  /// Multiplies elements by the factor of the operation, or by 1/n for an average.
   void scale(const Operation &operation, std::byte *elements, size_t count);
-  /// For the race checker: the key under which ranks tell each other what happened before, and the
-  /// number of ranks of this process that learn it.
+  /// For the race checker: the key under which ranks exchange what happened before, and the number
+  /// of ranks of this process that learn it.
   uint64_t meetingOf(uint64_t from, uint64_t to, uint64_t number) const;
   unsigned learnersOf(const Operation &operation) const;
   /// Reports that two ranks made different calls; the operation then never ends.

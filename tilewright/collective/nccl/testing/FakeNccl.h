@@ -14,9 +14,9 @@ std::vector<std::string> calls();
 void clear();
 
 /// Every call with this function fails from now on with this result; empty: none.
-void failCalls(std::string function, abi::Result result);
+void failCalls(std::string function, abi::ncclResult_t result);
 /// The state that ncclCommGetAsyncError reports.
-void setState(abi::Result state);
+void setState(abi::ncclResult_t state);
 
 /// A library with all functions, or with those of 2.23 only.
 const Library &library();

@@ -16,7 +16,7 @@ using driver::cuda;
 struct NcclApi {
 #define TILEWRIGHT_NCCL_FUNCTION(name, since, parameters, arguments)                               \
   ncclResult_t(*name) parameters = nullptr;
-#include "tilewright/vgpu/nccl/Functions.def"
+#include "tilewright/collective/nccl/Functions.def"
 #undef TILEWRIGHT_NCCL_FUNCTION
   const char *(*ncclGetLastError)(ncclComm_t) = nullptr;
   const char *(*ncclGetErrorString)(ncclResult_t) = nullptr;
@@ -33,7 +33,7 @@ struct NcclApi {
       std::abort();
     }
 #define TILEWRIGHT_NCCL_FUNCTION(name, since, parameters, arguments) find(name, #name);
-#include "tilewright/vgpu/nccl/Functions.def"
+#include "tilewright/collective/nccl/Functions.def"
 #undef TILEWRIGHT_NCCL_FUNCTION
     find(ncclGetLastError, "ncclGetLastError");
     find(ncclGetErrorString, "ncclGetErrorString");

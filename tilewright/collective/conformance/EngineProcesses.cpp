@@ -1,4 +1,4 @@
-#include "tilewright/collective/testing/EngineProcesses.h"
+#include "tilewright/collective/conformance/EngineProcesses.h"
 #include "tilewright/collective/testing/Processes.h"
 
 #include <gmock/gmock.h>
@@ -11,8 +11,19 @@ namespace tilewright::collective::test {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
-                             const std::string &died) {
+namespace {
+
+Result<std::unique_ptr<Engine>> connect(const Membership &membership, KeyValueStore &store,
+                                        std::chrono::nanoseconds timeout,
+                                        std::chrono::nanoseconds connectTimeout) {
+  return processKit().connect(membership, store, timeout, connectTimeout);
+}
+
+class EngineProcesses : public ::testing::TestWithParam<size_t> {}; // numbers in each sum
+
+/// The others report the death within 50 ms and sum again within 200 ms.
+TEST_P(EngineProcesses, AKilledRankIsNamedWithinFiftyMillisecondsAndTheOthersGoOn) {
+  const size_t count = GetParam();
   Processes processes;
   for (int64_t rank = 0; rank < 3; ++rank)
     processes.start([&, rank](KeyValueStore &store, Report &report) -> Status {
@@ -20,7 +31,7 @@ void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
       TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, 3, {}}));
       int round = 0;
       Status status = sumForEver(*communicator, count, 3, [&] {
-        if (++round == rounds)
+        if (++round == processKit().rounds)
           report.say("runs");
       });
       report.say("noticed");
@@ -48,12 +59,14 @@ void expectKilledRankIsNamed(const Connect &connect, size_t count, int rounds,
     const auto healed = processes.awaitText(rank, "healed");
     EXPECT_LT(healed - killed, 200ms * slowness());
     EXPECT_EQ(processes.end(rank), "") << processes.said(rank);
-    EXPECT_THAT(processes.said(rank), HasSubstr(died));
+    EXPECT_THAT(processes.said(rank), HasSubstr(processKit().died));
     EXPECT_THAT(processes.said(rank), HasSubstr("'all_reduce.3'"));
     EXPECT_THAT(processes.said(rank), HasSubstr("train.py:41"));
   }
 }
-void expectStoppedRankIsFenced(const Connect &connect, int rounds) {
+INSTANTIATE_TEST_SUITE_P(Of, EngineProcesses, ::testing::Values(size_t(1), size_t(200'000)));
+
+TEST(EngineProcess, AStoppedRankRunsIntoTheDeadlineOfTheOthersAndIsFencedAfterwards) {
   Processes processes;
   for (int64_t rank = 0; rank < 2; ++rank)
     processes.start([&, rank](KeyValueStore &store, Report &report) -> Status {
@@ -61,7 +74,7 @@ void expectStoppedRankIsFenced(const Connect &connect, int rounds) {
       TILEWRIGHT_ASSIGN(auto communicator, engine->join({1, rank, 2, {}}));
       int round = 0;
       Status status = sumForEver(*communicator, 1, 2, [&] {
-        if (++round == rounds)
+        if (++round == processKit().rounds)
           report.say("runs");
       });
       report.say("noticed");
@@ -82,13 +95,13 @@ void expectStoppedRankIsFenced(const Connect &connect, int rounds) {
   EXPECT_THAT(processes.said(1), HasSubstr("E6003"));
 }
 
-void expectMissingRanksAreNamed(const Connect &connect, const std::string &gone) {
+TEST(EngineProcess, ARankThatDoesNotComeIsNamed) {
   MemoryKeyValueStore store;
   Status status = connect(membershipOf(1, 2), store, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 to connect"));
-  // A process that connects now learns at once that it is too late, and which rank the other waited
-  // for.
+  // A process that connects now learns at once that it is too late, and for which rank the other
+  // one waited.
   const auto began = std::chrono::steady_clock::now();
   status = connect(membershipOf(0, 2), store, 1s, 20s).takeStatus();
   EXPECT_LT(std::chrono::steady_clock::now() - began, 1s * slowness());
@@ -97,10 +110,11 @@ void expectMissingRanksAreNamed(const Connect &connect, const std::string &gone)
   MemoryKeyValueStore empty;
   status = connect(membershipOf(0, 2), empty, 1s, 50ms).takeStatus();
   EXPECT_EQ(status.error(), Error::ranksNotConnected);
-  EXPECT_THAT(status.message(), HasSubstr(gone));
+  EXPECT_THAT(status.message(), HasSubstr(processKit().missing));
 }
 
-void expectStaleEpochIsFenced(const Connect &connect) {
+/// A process of epoch 4 that has the address of rank 0 in epoch 5 is rejected.
+TEST(EngineProcess, ALateRankOfAnotherEpochIsFenced) {
   MemoryKeyValueStore store;
   std::thread survivor([&] {
     auto engine = connect(membershipOf(0, 2, 5), store, 1s, 20s);
@@ -116,9 +130,9 @@ void expectStaleEpochIsFenced(const Connect &connect) {
   survivor.join();
 }
 
-void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings, int rounds) {
+TEST(EngineProcess, NothingIsLeftBehind) {
   const Census before = Census::take();
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < processKit().connects; ++round) {
     MemoryKeyValueStore store;
     std::vector<std::thread> threads;
     for (int64_t rank = 0; rank < 2; ++rank)
@@ -136,8 +150,9 @@ void expectNothingIsLeftBehind(const Connect &connect, bool countsMappings, int 
   const Census later = Census::take();
   EXPECT_EQ(later.descriptors, before.descriptors);
   EXPECT_EQ(later.threads, before.threads);
-  if (countsMappings)
+  if (processKit().countsMappings)
     EXPECT_EQ(later.mappings, before.mappings);
 }
 
+} // namespace
 } // namespace tilewright::collective::test
