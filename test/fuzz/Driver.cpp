@@ -7,6 +7,7 @@
 // tries none.
 
 #include "test/fuzz/ArtifactMutator.h"
+#include "test/fuzz/DriverArguments.h"
 #include "test/fuzz/ReadTarget.h"
 
 #include <algorithm>
@@ -29,27 +30,16 @@ static std::string contentOf(const std::filesystem::path &path) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t runs = 100000, seed = 1;
-  std::string save, write;
+  const auto [runs, seed, save, write, rest] = parseDriverArguments(argc, argv, 100000);
   std::vector<std::filesystem::path> files;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (argument.starts_with("--runs="))
-      runs = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--seed="))
-      seed = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--save="))
-      save = argument.substr(7);
-    else if (argument.starts_with("--write="))
-      write = argument.substr(8);
-    else if (std::filesystem::is_directory(argument))
+  for (const std::string &argument : rest)
+    if (std::filesystem::is_directory(argument))
       for (const auto &entry : std::filesystem::directory_iterator(argument)) {
         if (entry.is_regular_file())
           files.push_back(entry.path());
       }
     else
       files.push_back(argument);
-  }
   std::sort(files.begin(), files.end());
   std::vector<std::string> corpus;
   for (const std::filesystem::path &file : files)

@@ -7,6 +7,7 @@
 // writes each input before it is tried, so that the input that crashes the process is known;
 // --write only writes the seeds, for libFuzzer.
 
+#include "test/fuzz/DriverArguments.h"
 #include "test/fuzz/ExecutableMutator.h"
 #include "test/fuzz/LoadTarget.h"
 
@@ -32,22 +33,10 @@ static std::vector<std::byte> contentOf(const std::string &path) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t runs = 100000, seed = 1;
-  std::string save, write;
+  const auto [runs, seed, save, write, rest] = parseDriverArguments(argc, argv, 100000);
   std::vector<std::vector<std::byte>> objects;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument.starts_with("--runs="))
-      runs = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--seed="))
-      seed = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--save="))
-      save = argument.substr(7);
-    else if (argument.starts_with("--write="))
-      write = argument.substr(8);
-    else
-      objects.push_back(contentOf(argument));
-  }
+  for (const std::string &file : rest)
+    objects.push_back(contentOf(file));
   std::vector<std::vector<std::byte>> corpus = executableSeeds(objects);
   const size_t seeds = corpus.size();
   int reached = 0;

@@ -1,5 +1,7 @@
 #include "test/fuzz/MutationLoop.h"
 
+#include "test/fuzz/DriverArguments.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -19,22 +21,16 @@ static bool isSeed(std::string_view extension) {
 }
 
 int runMutations(int argc, char **argv, const MutationTarget &target) {
-  uint64_t runs = 2000, seed = 1;
-  std::string save;
-  std::vector<std::filesystem::path> files;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (argument.starts_with("--runs="))
-      runs = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--seed="))
-      seed = std::stoull(argument.substr(7));
-    else if (argument.starts_with("--save="))
-      save = argument.substr(7);
-    else
-      for (const auto &entry : std::filesystem::directory_iterator(argument))
-        if (isSeed(entry.path().extension().string()))
-          files.push_back(entry.path());
+  const auto [runs, seed, save, write, rest] = parseDriverArguments(argc, argv, 2000);
+  if (!write.empty()) {
+    std::fprintf(stderr, "this driver has no --write\n");
+    return 2;
   }
+  std::vector<std::filesystem::path> files;
+  for (const std::string &folder : rest)
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+      if (isSeed(entry.path().extension().string()))
+        files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<std::string> corpus;
   for (const std::filesystem::path &path : files) {

@@ -359,6 +359,9 @@ void BombList::deepRegions() {
 
 /// Operations that declare too much, and too many operations.
 void BombList::operations() {
+  // An operation up to the number of its regions, and one up to the operations of its only block.
+  const Bytes withRegions = Bytes().varint(5).byte(0x14).varint(0).list({0});
+  const Bytes emptyBlock = Bytes(withRegions).flagged(1, false).varint(1).varint(0);
   for (uint64_t count : hugeNumbers) {
     auto op = [this, count](const char *name, Error error, Bytes bytes) {
       add(std::string(name) + " " + std::to_string(count), error, [bytes] {
@@ -370,33 +373,12 @@ void BombList::operations() {
     op("operands", Error::countTooLarge,
        Bytes().varint(R::returnOp).byte(4).varint(0).varint(count));
     op("results", Error::countTooLarge, Bytes().varint(R::addOp).byte(2).varint(0).varint(count));
-    op("regions", Error::countTooLarge,
-       Bytes().varint(5).byte(0x14).varint(0).list({0}).flagged(count >> 1, false));
-    op("blocks", Error::regionBlocks,
-       Bytes().varint(5).byte(0x14).varint(0).list({0}).flagged(1, false).varint(count));
+    op("regions", Error::countTooLarge, Bytes(withRegions).flagged(count >> 1, false));
+    op("blocks", Error::regionBlocks, Bytes(withRegions).flagged(1, false).varint(count));
     op("values", Error::countTooLarge,
-       Bytes().varint(5).byte(0x14).varint(0).list({0}).flagged(1, false).varint(1).varint(count));
-    op("operations", Error::countTooLarge,
-       Bytes()
-           .varint(5)
-           .byte(0x14)
-           .varint(0)
-           .list({0})
-           .flagged(1, false)
-           .varint(1)
-           .varint(0)
-           .flagged(count >> 1, false));
-    op("arguments", Error::countTooLarge,
-       Bytes()
-           .varint(5)
-           .byte(0x14)
-           .varint(0)
-           .list({0})
-           .flagged(1, false)
-           .varint(1)
-           .varint(0)
-           .flagged(0, true)
-           .varint(count));
+       Bytes(withRegions).flagged(1, false).varint(1).varint(count));
+    op("operations", Error::countTooLarge, Bytes(emptyBlock).flagged(count >> 1, false));
+    op("arguments", Error::countTooLarge, Bytes(emptyBlock).flagged(0, true).varint(count));
     op("value number", Error::valueIndex,
        Bytes().varint(R::returnOp).byte(4).varint(0).list({count}));
     op("location", Error::attrIndex, Bytes().varint(R::returnOp).byte(4).varint(count));

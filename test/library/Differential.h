@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 namespace tilewright::runtime::cpu {
@@ -32,6 +33,13 @@ public:
     for (int64_t i = 0; i < rank; ++i)
       sizes.push_back(number(low, high));
     return sizes;
+  }
+  Dims permutation(int64_t rank) {
+    Dims order(static_cast<size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
+    for (int64_t i = rank - 1; i > 0; --i)
+      std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(number(0, i))]);
+    return order;
   }
   ElementType type() {
     return elementTypeNumber(static_cast<size_t>(number(0, numerics::elementTypeCount - 1)));

@@ -4,19 +4,10 @@
 #include "tilewright/interpret/kernels/Movement.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tilewright::runtime::cpu {
 
 static Context context;
-
-static Dims permutation(Random &random, int64_t rank) {
-  Dims order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = rank - 1; i > 0; --i)
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(random.number(0, i))]);
-  return order;
-}
 
 TEST(MovementDifferential, Transpose) {
   Random random(1);
@@ -24,7 +15,7 @@ TEST(MovementDifferential, Transpose) {
     const int64_t rank = random.number(0, 5);
     TestBuffer operand =
         random.buffer(random.type(), random.dims(rank, 0 + (round % 4 != 0), rank > 3 ? 9 : 70));
-    const Dims order = permutation(random, rank);
+    const Dims order = random.permutation(rank);
     auto expected = interpret::transpose(tensorOf(operand), order, context);
     const std::string what = concat("transpose ", listed(order), listed(operand.type.dims));
     TestCall call(TransposeCall{.permutation = order});
@@ -70,14 +61,14 @@ TEST(MovementDifferential, SliceReverseBroadcast) {
       call.operand(std::move(operand));
       expectSame(call, interpret::slice(tensor, start, limit, step, context), "slice");
     } else if (round % 3 == 1) {
-      Dims reversed = permutation(random, rank);
+      Dims reversed = random.permutation(rank);
       reversed.resize(static_cast<size_t>(random.number(0, rank)));
       TestCall call(ReverseCall{.dimensions = reversed});
       call.operand(std::move(operand));
       expectSame(call, interpret::reverse(tensor, reversed, context), "reverse");
     } else {
       const int64_t more = random.number(0, 2);
-      Dims where = permutation(random, rank + more);
+      Dims where = random.permutation(rank + more);
       where.resize(static_cast<size_t>(rank));
       Dims sizes = random.dims(rank + more, 0, 8);
       for (size_t i = 0; i < where.size(); ++i)
@@ -180,7 +171,7 @@ TEST(MovementDifferential, Gather) {
   for (int round = 0; round < 600; ++round) {
     const int64_t rank = random.number(1, 4);
     const Dims dims = random.dims(rank, 1, 7);
-    Dims roles = permutation(random, rank);
+    Dims roles = random.permutation(rank);
     const int64_t batching = random.number(0, std::min<int64_t>(rank, 2));
     const int64_t collapsed = random.number(0, rank - batching);
     interpret::GatherDimensions numbers;
@@ -218,7 +209,7 @@ TEST(MovementDifferential, Gather) {
     }
     numbers.startIndicesBatchingDims = batchPlaces;
     const int64_t kept = rank - batching - collapsed;
-    Dims offsets = permutation(random, batchRank + kept);
+    Dims offsets = random.permutation(batchRank + kept);
     offsets.resize(static_cast<size_t>(kept));
     std::sort(offsets.begin(), offsets.end());
     numbers.offsetDims = offsets;

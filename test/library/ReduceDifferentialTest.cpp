@@ -45,6 +45,11 @@ static TestBuffer exact(Random &random, ElementType type, const Dims &dims, Scal
   return op == ScalarOp::multiply ? random.buffer(type, dims, -1, 1)
                                   : random.buffer(type, dims, -2, 2);
 }
+/// A tensor and its init value as operands.
+static void addExact(TestCall &call, Random &random, ElementType type, const Dims &dims,
+                     ScalarOp op) {
+  call.operand(exact(random, type, dims, op)).operand(exact(random, type, {}, op));
+}
 
 TEST(ReduceDifferential, KnownOperations) {
   Random random(11);
@@ -58,8 +63,7 @@ TEST(ReduceDifferential, KnownOperations) {
       if (random.number(0, 1) == 0)
         reduced.push_back(dim);
     TestCall call(ReduceCall{.dimensions = reduced, .body = operation.body});
-    call.operand(exact(random, type, dims, operation.op))
-        .operand(exact(random, type, {}, operation.op));
+    addExact(call, random, type, dims, operation.op);
     auto expected = interpret::reduce(std::vector{tensorOf(call.operands[0])},
                                       std::vector{tensorOf(call.operands[1])}, reduced,
                                       ScalarFunction::single(operation.op, type), context);
@@ -131,6 +135,16 @@ static ScalarFunction sumAndMaximumFunction() {
   return std::move(builder).finish();
 }
 
+/// Adds two tensors of `dims` and their init values as operands; returns both for the evaluator.
+static std::pair<std::vector<Tensor>, std::vector<Tensor>> addPair(TestCall &call, Random &random,
+                                                                   const Dims &dims) {
+  for (const Dims &shape : {dims, Dims()})
+    for (ElementType type : {ElementType::f32, ElementType::i32})
+      call.operand(random.buffer(type, shape));
+  auto tensor = [&](size_t i) { return tensorOf(call.operands[i]); };
+  return {{tensor(0), tensor(1)}, {tensor(2), tensor(3)}};
+}
+
 TEST(ReduceDifferential, Functions) {
   Random random(13);
   for (int round = 0; round < 120; ++round) {
@@ -141,13 +155,8 @@ TEST(ReduceDifferential, Functions) {
       if (random.number(0, 1) == 0)
         reduced.push_back(dim);
     TestCall call(ReduceCall{.dimensions = reduced, .body = Combiner::function}, {sumAndMaximum});
-    call.operand(random.buffer(ElementType::f32, dims))
-        .operand(random.buffer(ElementType::i32, dims));
-    call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
-    auto expected =
-        interpret::reduce(std::vector{tensorOf(call.operands[0]), tensorOf(call.operands[1])},
-                          std::vector{tensorOf(call.operands[2]), tensorOf(call.operands[3])},
-                          reduced, sumAndMaximumFunction(), context);
+    const auto [operands, inits] = addPair(call, random, dims);
+    auto expected = interpret::reduce(operands, inits, reduced, sumAndMaximumFunction(), context);
     ASSERT_TRUE(expected.isOk());
     expectSame(call, *expected, concat("reduce function ", listed(dims), listed(reduced)));
   }
@@ -225,6 +234,13 @@ static std::vector<WindowDimension> randomWindow(Random &random, const Dims &dim
   return window;
 }
 
+/// The results of the evaluator for operands that addExact() added.
+static Result<std::vector<Tensor>>
+windowsOf(const TestCall &call, const std::vector<WindowDimension> &window, ScalarOp op) {
+  return interpret::reduceWindow(
+      std::vector{tensorOf(call.operands[0])}, std::vector{tensorOf(call.operands[1])}, window,
+      ScalarFunction::single(op, call.operands[0].type.element), context);
+}
 static ReduceWindowCall callOf(const std::vector<WindowDimension> &window, Combiner body) {
   ReduceWindowCall call{.body = body};
   for (const WindowDimension &dim : window) {
@@ -246,11 +262,8 @@ TEST(ReduceDifferential, Windows) {
     const Dims dims = random.dims(rank, round % 8 != 0, rank < 2 ? 60 : 8);
     const std::vector<WindowDimension> window = randomWindow(random, dims, true);
     TestCall call(callOf(window, operation.body));
-    call.operand(exact(random, type, dims, operation.op))
-        .operand(exact(random, type, {}, operation.op));
-    auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
-                                            std::vector{tensorOf(call.operands[1])}, window,
-                                            ScalarFunction::single(operation.op, type), context);
+    addExact(call, random, type, dims, operation.op);
+    auto expected = windowsOf(call, window, operation.op);
     ASSERT_TRUE(expected.isOk());
     expectSame(call, *expected,
                concat("reduce_window ", round, nameOf(operation.body), numerics::spelling(type),
@@ -318,11 +331,8 @@ TEST(ReduceDifferential, WindowsInSlabs) {
       window[dim].padHigh = random.number(-3, 12);
     }
     TestCall call(callOf(window, operation.body));
-    call.operand(exact(random, type, dims, operation.op))
-        .operand(exact(random, type, {}, operation.op));
-    auto expected = interpret::reduceWindow(std::vector{tensorOf(call.operands[0])},
-                                            std::vector{tensorOf(call.operands[1])}, window,
-                                            ScalarFunction::single(operation.op, type), context);
+    addExact(call, random, type, dims, operation.op);
+    auto expected = windowsOf(call, window, operation.op);
     ASSERT_TRUE(expected.isOk());
     expectSame(call, *expected, concat("reduce_window in slabs ", round, nameOf(operation.body)));
   }
@@ -334,13 +344,9 @@ TEST(ReduceDifferential, WindowFunctions) {
     const Dims dims = random.dims(random.number(0, 3), 0, 9);
     const std::vector<WindowDimension> window = randomWindow(random, dims, true);
     TestCall call(callOf(window, Combiner::function), {sumAndMaximum});
-    call.operand(random.buffer(ElementType::f32, dims))
-        .operand(random.buffer(ElementType::i32, dims));
-    call.operand(random.buffer(ElementType::f32, {})).operand(random.buffer(ElementType::i32, {}));
+    const auto [operands, inits] = addPair(call, random, dims);
     auto expected =
-        interpret::reduceWindow(std::vector{tensorOf(call.operands[0]), tensorOf(call.operands[1])},
-                                std::vector{tensorOf(call.operands[2]), tensorOf(call.operands[3])},
-                                window, sumAndMaximumFunction(), context);
+        interpret::reduceWindow(operands, inits, window, sumAndMaximumFunction(), context);
     ASSERT_TRUE(expected.isOk());
     expectSame(call, *expected, concat("reduce_window function ", round));
   }

@@ -3,7 +3,6 @@
 #include "tilewright/interpret/kernels/Scatter.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tilewright::runtime::cpu {
 
@@ -12,14 +11,6 @@ using interpret::ScatterDimensions;
 using numerics::ScalarOp;
 
 static Context context;
-
-static Dims permutation(Random &random, int64_t rank) {
-  Dims order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = rank - 1; i > 0; --i)
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(random.number(0, i))]);
-  return order;
-}
 
 namespace {
 /// Dimension numbers with matching shapes.
@@ -42,7 +33,7 @@ static Case randomCase(Random &random) {
   Case result;
   const int64_t rank = random.number(1, 4);
   result.input = random.dims(rank, 1, 8);
-  const Dims roles = permutation(random, rank);
+  const Dims roles = random.permutation(rank);
   const int64_t batching = random.number(0, std::min<int64_t>(rank, 2));
   const int64_t inserted = random.number(0, rank - batching);
   ScatterDimensions &numbers = result.numbers;
@@ -80,7 +71,7 @@ static Case randomCase(Random &random) {
   }
   numbers.scatterIndicesBatchingDims = places;
   const auto kept = static_cast<int64_t>(window.size());
-  Dims windowDims = permutation(random, batchRank + kept);
+  Dims windowDims = random.permutation(batchRank + kept);
   windowDims.resize(static_cast<size_t>(kept));
   std::sort(windowDims.begin(), windowDims.end());
   numbers.updateWindowDims = windowDims;

@@ -77,10 +77,8 @@ Generator::Value Generator::drawIndices(const Windows &windows) {
 
 void Generator::gatherAny() {
   Value x = ranked();
-  if (!x)
-    return;
-  const Windows windows = drawWindows(x);
-  if (volume(windows.result) > 2000)
+  const Windows windows = x ? drawWindows(x) : Windows();
+  if (!x || volume(windows.result) > 2000)
     return;
   auto numbers = stablehlo::GatherDimensionNumbersAttr::get(
       &context, windows.windowDims, windows.dropped, windows.batching, windows.indexBatching,
@@ -92,10 +90,8 @@ void Generator::gatherAny() {
 /// A scatter of one or two tensors, whose body may have several ops.
 void Generator::scatterAny() {
   Value x = ranked();
-  if (!x)
-    return;
-  const Windows windows = drawWindows(x);
-  if (volume(windows.result) > 2000)
+  const Windows windows = x ? drawWindows(x) : Windows();
+  if (!x || volume(windows.result) > 2000)
     return;
   llvm::SmallVector<Value> inputs = {x}, updates;
   if (draw.oneIn(4))

@@ -186,8 +186,8 @@ private:
       const TensorType &list = typeOf(start.operands[i]);
       if (!numerics::isInteger(list.element) || numerics::bitWidth(list.element) < 8 ||
           list.dims.size() != 1 || list.dims != typeOf(start.operands[2]).dims)
-        return fail(Error::executableStep, "is ragged_all_to_all whose operand ", i,
-                    " is not a list of integers as long as the others");
+        return fail(Error::executableStep, "has operand ", i,
+                    ", which must be a list of integers as long as the other lists");
     }
     for (const std::vector<int64_t> &group : start.groups)
       if (group.empty() ||

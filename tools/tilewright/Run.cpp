@@ -285,7 +285,7 @@ Status runJob(const Job &job, const Settings &settings) {
     return verdict;
   }
   Progress progress("evaluating " + job.program, [context] {
-    return concat(context.steps(), " scalar operations, ", context.liveBytes() >> 20, " MiB alive");
+    return concat(context.steps(), " scalar operations, ", context.liveBytes() >> 20, " MiB live");
   });
   TILEWRIGHT_ASSIGN(
       std::vector<RuntimeValues> outputs,

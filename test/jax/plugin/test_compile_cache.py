@@ -4,31 +4,9 @@ import json
 import random
 
 import pytest
+from killed_compilations import KILLER, PROGRAMS
 
-# Programs that differ in a constant. PROGRAMS says which; prints seconds of all compilations.
-PROGRAMS = """
-import json, os, time
-import numpy as np
-import jax, jax.numpy as jnp
-
-def program(n):
-    def body(x):
-        for i in range(6):
-            x = jnp.tanh(x @ x.T / (n + i + 1.0)) + jax.nn.softmax(x, axis=0)
-        return x.sum() * n
-    return body
-
-def compiled(n):
-    return jax.jit(program(n)).lower(jax.ShapeDtypeStruct((16, 16), jnp.float32)).compile()
-
-x = np.linspace(-1, 1, 256, dtype=np.float32).reshape(16, 16)
-def truth(n):
-    y = x.astype(np.float64)
-    for i in range(6):
-        e = np.exp(y - y.max(axis=0))
-        y = np.tanh(y @ y.T / (n + i + 1.0)) + e / e.sum(axis=0)
-    return y.sum() * n
-"""
+# PROGRAMS in the environment says which programs; prints the seconds of all compilations.
 RUN = PROGRAMS + """
 seconds = 0
 for n in json.loads(os.environ["PROGRAMS"]):
@@ -38,32 +16,6 @@ for n in json.loads(os.environ["PROGRAMS"]):
     seconds += time.perf_counter() - begin
     np.testing.assert_allclose(float(made(x)), truth(n), rtol=1e-4, atol=1e-4, err_msg=str(n))
 print(json.dumps(seconds))
-"""
-# A process that has imported JAX but has no backend yet forks children, so that a kill costs a compilation and not an import.
-KILLER = PROGRAMS + """
-import random, signal
-random.seed(7)
-def fork(first):
-    child = os.fork()
-    if child == 0:
-        for n in range(first, first + 4):
-            compiled(n)
-        os._exit(0)
-    return child
-def seconds(first):
-    begin = time.monotonic()
-    assert os.waitpid(fork(first), 0)[1] == 0
-    return time.monotonic() - begin
-whole = min(seconds(4 * n) for n in range(3))  # the first has everything to load
-killed = 0
-for n in range(3, int(os.environ["KILLS"]) + 3):
-    child = fork(4 * n)
-    time.sleep(random.uniform(0, whole))
-    os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    killed += os.WIFSIGNALED(status)
-    assert os.WIFSIGNALED(status) or status == 0, status
-print(json.dumps(killed))
 """
 
 
@@ -122,7 +74,8 @@ def test_a_folder_that_cannot_be_written_is_named_once(script):
 
 def test_processes_that_are_killed_leave_a_cache_that_works(script, cached, tmp_path, pytestconfig):
     kills = pytestconfig.getoption("kills")
-    killed = json.loads(script(KILLER, timeout=300 + kills, KILLS=str(kills), TILEWRIGHT_COMPILE_CACHE_DIR=str(tmp_path / "cache")))
+    printed = script(PROGRAMS + KILLER, timeout=300 + kills, KILLS=str(kills), TILEWRIGHT_COMPILE_CACHE_DIR=str(tmp_path / "cache"))
+    killed = json.loads(printed)["killed"]
     before = len(list((tmp_path / "cache").glob("*.tilewright")))
     assert killed > kills * 0.5 and before > 4, (killed, before)
     count = 4 * (kills + 3)

@@ -6,68 +6,21 @@ truncated entry. The plugin must then report an error instead of crashing, and J
 
 import json
 
-# A process that has imported JAX but has no backend yet forks one child after another, so that a kill costs a
-# compile and not an import. Each child compiles programs that no other compiles, until it is killed.
-KILLER = """
-import json, os, random, signal, time
-import jax, jax.numpy as jnp
+from killed_compilations import KILLER, PROGRAMS
+
+# JAX's cache, before the first compilation.
+CACHE = """
 jax.config.update("jax_compilation_cache_dir", "cache")
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-
-def program(n):
-    def body(x):
-        for i in range(6):
-            x = jnp.tanh(x @ x.T / (n + i + 1.0)) + jax.nn.softmax(x, axis=0)
-        return x.sum() * n
-    return body
-
-def compile_from(first):
-    for n in range(first, first + 4):
-        jax.jit(program(n)).lower(jax.ShapeDtypeStruct((16, 16), jnp.float32)).compile()
-
-def fork(first):
-    child = os.fork()
-    if child == 0:
-        compile_from(first)
-        os._exit(0)
-    return child
-
-kills, seed = int(os.environ["KILLS"]), int(os.environ["SEED"])
-random.seed(seed)
-def seconds(first):
-    begin = time.monotonic()
-    assert os.waitpid(fork(first), 0)[1] == 0
-    return time.monotonic() - begin
-
-whole = min(seconds(4 * n) for n in range(3))  # the first has everything to load
-killed = 0
-for n in range(3, kills + 3):
-    child = fork(4 * n)
-    time.sleep(random.uniform(0, whole))
-    os.kill(child, signal.SIGKILL)
-    status = os.waitpid(child, 0)[1]
-    killed += os.WIFSIGNALED(status)
-    assert os.WIFSIGNALED(status) or status == 0, status
-print(json.dumps({"killed": killed, "seconds of one child": whole}))
 """
 
 # Runs all programs again in a new process: results must be right, and come from the cache where the entry is complete.
-AFTER = """
-import json, os, warnings
-import numpy as np
-exec(os.environ["KILLER"].split("kills, seed")[0])
+AFTER = PROGRAMS + CACHE + """
+import warnings
 from jax._src import monitoring
 events = []
 monitoring.register_event_listener(lambda name, **_: events.append(name.rsplit("/")[-1]))
-x = np.linspace(-1, 1, 256, dtype=np.float32).reshape(16, 16)
-
-def truth(n):
-    y = x.astype(np.float64)
-    for i in range(6):
-        e = np.exp(y - y.max(axis=0))
-        y = np.tanh(y @ y.T / (n + i + 1.0)) + e / e.sum(axis=0)
-    return y.sum() * n
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -79,7 +32,7 @@ print(json.dumps({"hits": events.count("cache_hits"), "refused": sum("cache" in 
 
 def test_the_cache_works_after_kills(script, tmp_path, pytestconfig):
     kills = pytestconfig.getoption("kills")
-    report = json.loads(script(KILLER, KILLS=str(kills), SEED="7"))
+    report = json.loads(script(PROGRAMS + CACHE + KILLER, KILLS=str(kills)))
     entries = list((tmp_path / "cache").glob("*-cache"))
     assert report["killed"] > kills * 0.5 and len(entries) > 4, (report, len(entries))
 
@@ -90,8 +43,8 @@ def test_the_cache_works_after_kills(script, tmp_path, pytestconfig):
 
     count = 4 * (kills + 3)
     programs = json.dumps(list(range(count)))
-    after = json.loads(script(AFTER, KILLER=KILLER, PROGRAMS=programs))
-    again = json.loads(script(AFTER, KILLER=KILLER, PROGRAMS=programs))
+    after = json.loads(script(AFTER, PROGRAMS=programs))
+    again = json.loads(script(AFTER, PROGRAMS=programs))
     print(report, len(entries), after, again)
     assert after["hits"] >= len(entries) - after["refused"] - 1, "whole entries are used"
     assert after["refused"] >= 1, "the entries damaged by hand are refused, not trusted"

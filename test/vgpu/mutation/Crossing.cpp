@@ -6,25 +6,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
-#include <functional>
 #include <map>
 #include <set>
-#include <sstream>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace tilewright::vgpu::mutation {
-
-using machine::AccessKind;
-using machine::AsyncId;
-using machine::GroupKind;
-using machine::MemoryEvent;
-using machine::Order;
-using machine::Proxy;
-using machine::SyncEvent;
-using machine::SyncKind;
 
 std::map<AsyncId, std::vector<AsyncId>> copiesBefore(const Events &log) {
   std::map<AsyncId, std::vector<AsyncId>> before;

@@ -11,13 +11,21 @@
 
 namespace tilewright::vgpu::mutation {
 
+using machine::AccessKind;
+using machine::AsyncId;
+using machine::GroupKind;
+using machine::MemoryEvent;
+using machine::Order;
+using machine::Proxy;
+using machine::SyncEvent;
+using machine::SyncKind;
+
 using Events = std::vector<Logged>;
 
 inline bool overlaps(const Logged::Range &a, const Logged::Range &b) {
   return a.begin < b.end && b.begin < a.end;
 }
 inline bool conflicts(const Logged &a, const Logged &b) {
-  using machine::AccessKind;
   if (a.access == AccessKind::read && b.access == AccessKind::read)
     return false;
   // Atomic accesses do not disturb each other.

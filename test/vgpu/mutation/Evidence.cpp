@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -18,15 +18,6 @@
 #include <utility>
 
 namespace tilewright::vgpu::mutation {
-
-using machine::AccessKind;
-using machine::AsyncId;
-using machine::GroupKind;
-using machine::MemoryEvent;
-using machine::Order;
-using machine::Proxy;
-using machine::SyncEvent;
-using machine::SyncKind;
 
 static Logged begin(const machine::Warp &warp, const machine::Op *op, uint32_t mask) {
   Logged logged;
@@ -133,6 +124,27 @@ public:
     for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
       byPart[part].push_back(all.size() - 1);
   }
+  /// Adds the ranges of the accesses for which `holds` is true.
+  template <typename Holds> static Ranges ofAccesses(const Events &log, Holds holds) {
+    Ranges ranges;
+    for (size_t i = 0; i < log.size(); ++i)
+      if (log[i].isAccess && holds(log[i]))
+        for (const Logged::Range &range : log[i].ranges)
+          ranges.add(range, i);
+    return ranges;
+  }
+  static Ranges ofLine(const Events &log, uint32_t line) {
+    return ofAccesses(log, [&](const Logged &access) { return access.line == line; });
+  }
+  /// Whether an access of the log overlaps a range for whose event `holds(event, access)` is true.
+  template <typename Holds> bool anyAccess(const Events &log, Holds holds) const {
+    for (const Logged &other : log)
+      if (other.isAccess)
+        for (const Logged::Range &touched : other.ranges)
+          if (any(touched, [&](size_t i) { return holds(log[i], other); }))
+            return true;
+    return false;
+  }
   /// Whether a range overlaps for whose event `holds` is true.
   bool any(const Logged::Range &range, const std::function<bool(size_t)> &holds) const {
     for (uint64_t part = range.begin / partBytes; part <= (range.end - 1) / partBytes; ++part)
@@ -152,46 +164,26 @@ private:
 
 /// Whether no other block writes what line `line` accesses, or accesses what it writes.
 static bool isOfOneBlock(const Events &log, uint32_t line) {
-  Ranges ranges;
-  for (size_t i = 0; i < log.size(); ++i)
-    if (log[i].isAccess && log[i].line == line)
-      for (const Logged::Range &range : log[i].ranges)
-        ranges.add(range, i);
-  for (const Logged &other : log)
-    if (other.isAccess)
-      for (const Logged::Range &touched : other.ranges)
-        if (ranges.any(touched, [&](size_t i) {
-              return log[i].block != other.block &&
-                     (log[i].access != AccessKind::read || other.access != AccessKind::read);
-            }))
-          return false;
-  return true;
+  return !Ranges::ofLine(log, line).anyAccess(log, [](const Logged &own, const Logged &other) {
+    return own.block != other.block &&
+           (own.access != AccessKind::read || other.access != AccessKind::read);
+  });
 }
 
 /// Whether blocks share memory only through strong accesses.
 static bool blocksAreApart(const Events &log) {
-  Ranges ranges;
-  for (size_t i = 0; i < log.size(); ++i)
-    if (log[i].isAccess && (log[i].order == Order::weak || log[i].async != 0))
-      for (const Logged::Range &range : log[i].ranges)
-        ranges.add(range, i);
-  for (const Logged &other : log)
-    if (other.isAccess)
-      for (const Logged::Range &touched : other.ranges)
-        if (ranges.any(touched, [&](size_t i) {
-              return log[i].block != other.block && conflicts(log[i], other);
-            }))
-          return false;
-  return true;
+  auto isWeak = [](const Logged &access) {
+    return access.order == Order::weak || access.async != 0;
+  };
+  return !Ranges::ofAccesses(log, isWeak)
+              .anyAccess(log, [](const Logged &own, const Logged &other) {
+                return own.block != other.block && conflicts(own, other);
+              });
 }
 
 /// Whether in each block a single thread accesses the memory that `line` accesses.
 static bool isOfOneThreadOfABlock(const Events &log, uint32_t line) {
-  Ranges ranges;
-  for (size_t i = 0; i < log.size(); ++i)
-    if (log[i].isAccess && log[i].line == line)
-      for (const Logged::Range &range : log[i].ranges)
-        ranges.add(range, i);
+  const Ranges ranges = Ranges::ofLine(log, line);
   std::map<uint32_t, std::set<std::pair<uint32_t, uint32_t>>> threads;
   for (const Logged &other : log)
     if (other.isAccess)
@@ -408,30 +400,51 @@ static bool writesAreNotReadBack(const Events &log, uint32_t line) {
   return true;
 }
 
-/// Whether the thread that executes the fence at `line` also executes fence.proxy.async, or the
-/// same fence for other mbarriers, before another thread can observe the initialisation.
-static bool fenceFollows(const Events &log, uint32_t line) {
+enum class Search { goOn, found, failed };
+
+/// Whether after each event of `kind`, on any line or only on `line`, the events that follow lead
+/// to one for which `step(begin, event)` is found, before one for which it has failed.
+template <typename Step>
+static bool eachLeadsTo(const Events &log, SyncKind kind, std::optional<uint32_t> line, Step step) {
   for (size_t i = 0; i < log.size(); ++i) {
-    if (log[i].isAccess || log[i].line != line || log[i].sync != SyncKind::mbarrierInitFence)
+    if (log[i].isAccess || log[i].sync != kind || (line && log[i].line != *line))
       continue;
-    bool isFenced = false;
-    for (size_t k = i + 1; k < log.size() && !isFenced; ++k) {
-      const Logged &event = log[k];
-      if (event.isAccess || event.block != log[i].block || event.warp != log[i].warp ||
-          !(event.mask & log[i].mask))
-        continue;
-      if (event.sync == SyncKind::proxyFence && event.proxy == Proxy::async)
-        isFenced = true;
-      else if (event.sync == SyncKind::mbarrierInitFence && event.line != line)
-        isFenced = (log[i].mask & ~event.mask) == 0;
-      else if (event.sync == SyncKind::barrierArrive || event.sync == SyncKind::clusterArrive ||
-               event.sync == SyncKind::warpBarrier || event.sync == SyncKind::asyncIssue)
-        break;
-    }
-    if (!isFenced)
+    Search search = Search::goOn;
+    for (size_t k = i + 1; k < log.size() && search == Search::goOn; ++k)
+      search = step(log[i], log[k]);
+    if (search != Search::found)
       return false;
   }
   return true;
+}
+
+/// Whether `event` is a synchronisation by the warp of `begin`.
+static bool isOfSameWarp(const Logged &begin, const Logged &event) {
+  return !event.isAccess && event.block == begin.block && event.warp == begin.warp;
+}
+
+/// Whether the thread that executes the fence at `line` also executes fence.proxy.async, or the
+/// same fence for other mbarriers, before another thread can observe the initialisation.
+static bool fenceFollows(const Events &log, uint32_t line) {
+  return eachLeadsTo(
+      log, SyncKind::mbarrierInitFence, line, [&](const Logged &begin, const Logged &event) {
+        if (!isOfSameWarp(begin, event) || !(event.mask & begin.mask))
+          return Search::goOn;
+        switch (event.sync) {
+        case SyncKind::proxyFence:
+          return event.proxy == Proxy::async ? Search::found : Search::goOn;
+        case SyncKind::mbarrierInitFence:
+          return event.line != line && (begin.mask & ~event.mask) == 0 ? Search::found
+                                                                       : Search::goOn;
+        case SyncKind::barrierArrive:
+        case SyncKind::clusterArrive:
+        case SyncKind::warpBarrier:
+        case SyncKind::asyncIssue:
+          return Search::failed;
+        default:
+          return Search::goOn;
+        }
+      });
 }
 
 /// Whether no copy uses an mbarrier, and the next arrival at the cluster's barrier is a release.
@@ -439,58 +452,38 @@ static bool releaseFollows(const Events &log, uint32_t line) {
   for (const Logged &event : log)
     if (!event.isAccess && event.sync == SyncKind::mbarrierComplete)
       return false;
-  for (size_t i = 0; i < log.size(); ++i) {
-    if (log[i].isAccess || log[i].line != line || log[i].sync != SyncKind::mbarrierInitFence)
-      continue;
-    bool isReleased = false;
-    for (size_t k = i + 1; k < log.size(); ++k)
-      if (!log[k].isAccess && log[k].block == log[i].block && log[k].warp == log[i].warp &&
-          log[k].sync == SyncKind::clusterArrive) {
-        isReleased = log[k].order == Order::release;
-        break;
-      }
-    if (!isReleased)
-      return false;
-  }
-  return true;
+  return eachLeadsTo(log, SyncKind::mbarrierInitFence, line,
+                     [](const Logged &begin, const Logged &event) {
+                       if (!isOfSameWarp(begin, event) || event.sync != SyncKind::clusterArrive)
+                         return Search::goOn;
+                       return event.order == Order::release ? Search::found : Search::failed;
+                     });
 }
 
 /// Whether, since each initialisation before the fence at `line`, the thread has arrived at the
 /// cluster's barrier with release semantics, so that the fence comes too late to matter.
 static bool releasePrecedes(const Events &log, uint32_t line) {
-  for (size_t i = 0; i < log.size(); ++i) {
-    if (log[i].isAccess || log[i].sync != SyncKind::mbarrierInit)
-      continue;
-    bool isReleased = false;
-    for (size_t k = i + 1; k < log.size(); ++k) {
-      const Logged &event = log[k];
-      if (event.isAccess || event.block != log[i].block || event.warp != log[i].warp)
-        continue;
-      if (event.sync == SyncKind::clusterArrive && event.order == Order::release)
-        isReleased = true;
-      if (event.line == line)
-        break;
-    }
-    if (!isReleased)
-      return false;
-  }
-  return true;
+  return eachLeadsTo(log, SyncKind::mbarrierInit, std::nullopt,
+                     [&](const Logged &begin, const Logged &event) {
+                       if (!isOfSameWarp(begin, event))
+                         return Search::goOn;
+                       if (event.sync == SyncKind::clusterArrive && event.order == Order::release)
+                         return Search::found;
+                       return event.line == line ? Search::failed : Search::goOn;
+                     });
 }
 
 /// Whether the same warp executes a fence between each initialisation of an mbarrier and line
 /// `line`.
 static bool initsAreFenced(const Events &log, uint32_t line) {
-  for (size_t i = 0; i < log.size(); ++i) {
-    if (log[i].isAccess || log[i].sync != SyncKind::mbarrierInit)
-      continue;
-    bool isFenced = false;
-    for (size_t k = i + 1; k < log.size() && log[k].line != line; ++k)
-      isFenced = isFenced || (!log[k].isAccess && log[k].sync == SyncKind::mbarrierInitFence &&
-                              log[k].block == log[i].block && log[k].warp == log[i].warp);
-    if (!isFenced)
-      return false;
-  }
-  return true;
+  return eachLeadsTo(
+      log, SyncKind::mbarrierInit, std::nullopt, [&](const Logged &begin, const Logged &event) {
+        if (event.line == line)
+          return Search::failed;
+        return isOfSameWarp(begin, event) && event.sync == SyncKind::mbarrierInitFence
+                   ? Search::found
+                   : Search::goOn;
+      });
 }
 
 /// Whether all threads that arrive for the phases that `line` waits for belong to its block.

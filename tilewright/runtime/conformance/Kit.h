@@ -15,6 +15,12 @@
 
 namespace tilewright::runtime::conformance {
 
+using artifact::BranchStep;
+using artifact::CopyStep;
+using artifact::Index;
+using artifact::Slice;
+using artifact::WhileStep;
+
 /// The interface between the tests and a kind of device. Its code has these kernels, made for `n`
 /// elements:
 ///
@@ -46,41 +52,40 @@ public:
     executable.objects.push_back(kit().code());
     executable.blocks.resize(1);
   }
-  artifact::Slice parameter(const TensorType &type) {
+  Slice parameter(const TensorType &type) {
     executable.parameters.emplace_back().type = type;
     return allocate(artifact::Storage::parameter, executable.parameters.size() - 1, bytesOf(type));
   }
-  artifact::Slice result(const TensorType &type) {
+  Slice result(const TensorType &type) {
     executable.results.emplace_back().type = type;
     return allocate(artifact::Storage::result, executable.results.size() - 1, bytesOf(type));
   }
-  artifact::Slice temporary(int64_t bytes) {
+  Slice temporary(int64_t bytes) {
     const int64_t offset = executable.arenaBytes[0];
     executable.arenaBytes[0] += (bytes + 63) / 64 * 64;
     return allocate(artifact::Storage::temporary, static_cast<uint64_t>(offset), bytes);
   }
-  template <typename T> artifact::Slice constant(const std::vector<T> &values) {
+  template <typename T> Slice constant(const std::vector<T> &values) {
     const size_t offset = executable.constants.size(), bytes = values.size() * sizeof(T);
     executable.constants.resize(offset + (bytes + 63) / 64 * 64);
     std::memcpy(executable.constants.data() + offset, values.data(), bytes);
     return allocate(artifact::Storage::constant, offset, static_cast<int64_t>(bytes));
   }
-  artifact::Index block() {
+  Index block() {
     executable.blocks.emplace_back();
-    return static_cast<artifact::Index>(executable.blocks.size() - 1);
+    return static_cast<Index>(executable.blocks.size() - 1);
   }
-  void launch(const std::string &symbol, int64_t n, std::vector<artifact::Slice> buffers,
-              artifact::Index block = 0) {
+  void launch(const std::string &symbol, int64_t n, std::vector<Slice> buffers, Index block = 0) {
     executable.kernels.push_back(kit().kernel(symbol, n));
-    const auto kernel = static_cast<artifact::Index>(executable.kernels.size() - 1);
+    const auto kernel = static_cast<Index>(executable.kernels.size() - 1);
     step(artifact::LaunchStep{kernel, std::move(buffers)}, block, symbol);
   }
-  void step(artifact::StepAction action, artifact::Index block = 0, std::string name = "step") {
+  void step(artifact::StepAction action, Index block = 0, std::string name = "step") {
     executable.blocks[block].steps.push_back({std::move(action), std::move(name), "train.py:7"});
   }
   void donate(size_t parameter, size_t result) {
     executable.parameters[parameter].donation = artifact::Donation::must;
-    executable.results[result].aliasOf = static_cast<artifact::Index>(parameter);
+    executable.results[result].aliasOf = static_cast<Index>(parameter);
   }
   static int64_t bytesOf(const TensorType &type) {
     auto bytes = static_cast<int64_t>(numerics::storageBytes(type.element));
@@ -90,9 +95,9 @@ public:
   }
 
 private:
-  artifact::Slice allocate(artifact::Storage storage, uint64_t index, int64_t bytes) {
+  Slice allocate(artifact::Storage storage, uint64_t index, int64_t bytes) {
     executable.allocations.push_back({storage, index, bytes, 0});
-    return {static_cast<artifact::Index>(executable.allocations.size() - 1), 0, bytes};
+    return {static_cast<Index>(executable.allocations.size() - 1), 0, bytes};
   }
 };
 
@@ -128,11 +133,26 @@ protected:
     EXPECT_TRUE(loaded.isOk()) << std::move(loaded).takeStatus().toString();
     return loaded.isOk() ? *loaded : nullptr;
   }
+  /// Counts from the first parameter to the second; adds the number of rounds to the third. The
+  /// second result is the counter.
+  static Program counting() {
+    Program p("count");
+    Slice first = p.parameter(integer()), last = p.parameter(integer()), x = p.parameter(floats());
+    Slice y = p.result(floats()), i = p.result(integer()), flag = p.temporary(1);
+    p.step(CopyStep{first, i});
+    p.step(CopyStep{x, y});
+    const Index condition = p.block(), body = p.block();
+    p.step(WhileStep{condition, body, flag, -1});
+    p.launch("less", 1, {i, last, flag}, condition);
+    p.launch("increment", 1, {i, i}, body);
+    p.launch("add_one", length, {y, y}, body);
+    return p;
+  }
   /// A program that computes y = x + 1 with the kernel `symbol`.
   static Program unary(const std::string &symbol = "add_one", int64_t count = length,
                        bool isDonating = false) {
     Program program("jit_" + symbol);
-    artifact::Slice x = program.parameter(floats(count)), y = program.result(floats(count));
+    Slice x = program.parameter(floats(count)), y = program.result(floats(count));
     program.launch(symbol, count, {x, y});
     if (isDonating)
       program.donate(0, 0);

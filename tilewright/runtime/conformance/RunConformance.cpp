@@ -4,11 +4,6 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::BranchStep;
-using artifact::CopyStep;
-using artifact::Index;
-using artifact::Slice;
-using artifact::WhileStep;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -66,17 +61,7 @@ TEST_F(RunConformance, StepsFollowEachOther) {
 
 TEST_F(RunConformance, LoopsEndWhenTheirPredicateSays) {
   makeClient();
-  Program p("loop");
-  Slice first = p.parameter(integer()), last = p.parameter(integer()), x = p.parameter(floats());
-  Slice y = p.result(floats()), i = p.result(integer()), flag = p.temporary(1);
-  p.step(CopyStep{first, i});
-  p.step(CopyStep{x, y});
-  const Index condition = p.block(), body = p.block();
-  p.step(WhileStep{condition, body, flag, -1});
-  p.launch("less", 1, {i, last, flag}, condition);
-  p.launch("increment", 1, {i, i}, body);
-  p.launch("add_one", length, {y, y}, body);
-  auto program = load(p);
+  auto program = load(counting());
   for (int32_t begin : {0, 3, 9}) {
     auto from = integer(begin), to = integer(7);
     auto input = buffer(100);

@@ -189,7 +189,7 @@ static Status checkEngine(const CudaParts &parts, int processes) {
   return Status(Error::clientProcesses,
                 concat("GPUs of ", processes,
                        " processes cannot compute together without NCCL: ", status.message(),
-                       "; install NCCL (pip install nvidia-nccl-cu12; of AMD: RCCL), name its "
+                       "; install NCCL (pip install nvidia-nccl-cu12; for AMD: RCCL), name its "
                        "library in runtime.nccl-library, or use the GPUs of a single process"));
 }
 
@@ -204,8 +204,8 @@ static ConnectEngine chooseEngine(const CudaParts &parts, const ClientOptions &o
   if (asked == "none" && api->isAmd())
     return [](auto &...) -> Result<std::unique_ptr<DeviceEngine>> {
       return Status(Error::optionValue,
-                    "runtime.nccl-library is 'none', but there are no collective kernels of our "
-                    "own for GPUs of AMD; name RCCL's library, or leave the option empty");
+                    "runtime.nccl-library is 'none', but Tilewright has no collective kernels for "
+                    "AMD GPUs; name the RCCL library, or leave the option empty");
     };
   if (asked == "none" && parts.compileCollective)
     return [api, ordinals, compile = parts.compileCollective](

@@ -11,11 +11,7 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::CopyStep;
 using artifact::CustomCallStep;
-using artifact::Index;
-using artifact::Slice;
-using artifact::WhileStep;
 using cuda::CommandBuffer;
 using cuda::CUDA_SUCCESS;
 using cuda::CUdeviceptr;

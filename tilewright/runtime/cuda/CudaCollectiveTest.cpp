@@ -12,14 +12,9 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::BranchStep;
 using artifact::CollectiveDoneStep;
 using artifact::CollectiveStartStep;
-using artifact::CopyStep;
-using artifact::Index;
 using artifact::LibraryStep;
-using artifact::Slice;
-using artifact::WhileStep;
 using numerics::CollectiveKind;
 using numerics::ReductionKind;
 using ::testing::AllOf;

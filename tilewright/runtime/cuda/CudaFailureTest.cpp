@@ -9,13 +9,10 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 
 class CudaFailureTest : public Fixture {};
 
-/// A failure is detected long after the launch. It propagates to everything computed from it, and
-/// from then on the device reports it.
 TEST(CudaProcesses, NeedNcclBeforeTheyMeet) {
   ClientOptions options;
   options.processCount = 2;
@@ -27,6 +24,8 @@ TEST(CudaProcesses, NeedNcclBeforeTheyMeet) {
   EXPECT_THAT(status.message(), HasSubstr("/nowhere/libnccl.so.2"));
 }
 
+/// A failure is detected long after the launch. It propagates to everything computed from it, and
+/// from then on the device reports it.
 TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
   makeClient();
   auto slow = load(unary("slow")), bad = load(unary("trap")), good = load(unary());
@@ -65,32 +64,6 @@ TEST_F(CudaFailureTest, ATrapReachesWhatIsComputedFromIt) {
                               *client->defaultAssignment(1, 1))
                        .takeStatus();
   EXPECT_EQ(loading.error(), Error::cudaLost);
-}
-
-TEST_F(CudaFailureTest, OtherDevicesGoOn) {
-  if (!makeClientWith(4))
-    GTEST_SKIP() << "there are " << client->devices().size() << " devices";
-  auto bad = load(unary("trap"), {1, 1, {device(1).id()}});
-  auto good = load(unary(), {1, 1, {device(2).id()}});
-  auto x = buffer(1, 1), y = buffer(1, 2);
-  EXPECT_EQ(execute(*bad, {x.get()})->done[0].await().error(), Error::cudaKernelFailed);
-  EXPECT_THAT(read(*execute(*good, {y.get()})->results[0][0]), Each(2));
-  // Buffers of the lost device cannot be copied to another one either.
-  EXPECT_EQ((*x->copyTo(memory(2)))->definition().await().error(), Error::cudaLost);
-}
-
-/// The lost context is destroyed with the client: a new client has a new context.
-TEST_F(CudaFailureTest, ANewClientHasANewContext) {
-  makeClient();
-  {
-    auto bad = load(unary("trap"));
-    auto x = buffer(1);
-    EXPECT_FALSE(execute(*bad, {x.get()})->done[0].await().isOk());
-  }
-  client.reset();
-  makeClient();
-  auto x = buffer(1);
-  EXPECT_THAT(read(*execute(*load(unary()), {x.get()})->results[0][0]), Each(2));
 }
 
 TEST_F(CudaFailureTest, DevicesThatDoNotExistAreRefused) {

@@ -8,11 +8,6 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::BranchStep;
-using artifact::CopyStep;
-using artifact::Index;
-using artifact::Slice;
-using artifact::WhileStep;
 using cuda::CommandBuffer;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -20,20 +15,6 @@ using ::testing::ElementsAre;
 class CudaLoopTest : public Fixture {
 protected:
   void SetUp() override { makeClient(); }
-  /// Counts from the first parameter to the second; adds the number of rounds to the third.
-  static Program counting() {
-    Program p("count");
-    Slice first = p.parameter(integer()), last = p.parameter(integer()), x = p.parameter(floats());
-    Slice y = p.result(floats()), i = p.result(integer()), flag = p.temporary(1);
-    p.step(CopyStep{first, i});
-    p.step(CopyStep{x, y});
-    const Index condition = p.block(), body = p.block();
-    p.step(WhileStep{condition, body, flag, -1});
-    p.launch("less", 1, {i, last, flag}, condition);
-    p.launch("increment", 1, {i, i}, body);
-    p.launch("add_one", length, {y, y}, body);
-    return p;
-  }
 };
 
 TEST_F(CudaLoopTest, ALoopIsOneLaunchAndTheHostReadsNothing) {

@@ -1,8 +1,7 @@
 // GPU-specific tests: launches with shared memory, clusters and tensor maps, command buffers, and
 // programs that are rejected at load time.
-#include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
-#include "tilewright/runtime/cuda/testing/Kernels.h"
+#include "tilewright/runtime/cuda/testing/GpuFixture.h"
 #include "tilewright/support/Trace.h"
 
 #include <numeric>
@@ -10,45 +9,23 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::CopyStep;
 using artifact::GpuLaunch;
-using artifact::Index;
-using artifact::Slice;
 using artifact::TensorMap;
 using cuda::CommandBuffer;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class CudaProgramTest : public Fixture {
+class CudaProgramTest : public GpuFixture {
 protected:
   void SetUp() override { makeClient(); }
   static bool isHopper() { return cuda::testChip().starts_with("sm_90"); }
 
-  Status refused(const Program &program) {
-    auto loaded = client->load(std::make_shared<artifact::Executable>(program.executable),
-                               *client->defaultAssignment(1, 1));
-    EXPECT_FALSE(loaded.isOk());
-    return std::move(loaded).takeStatus();
-  }
   static Program hopper(const std::string &name) {
     Program program(name);
     program.executable.target.cpu = "sm_90a";
     program.executable.objects = {cuda::bytesOf(cuda::hopperPtx)};
     return program;
-  }
-  static GpuLaunch &launchOf(Program &program, size_t kernel = 0) {
-    return *program.executable.kernels[kernel].gpu;
-  }
-  /// y = x + 1, `steps` times.
-  static Program chain(int steps) {
-    Program p("chain");
-    Slice x = p.parameter(floats()), y = p.result(floats()), t = p.temporary(4 * length);
-    p.step(CopyStep{x, t});
-    for (int i = 0; i + 1 < steps; ++i)
-      p.launch("add_one", length, {t, t});
-    p.launch("add_one", length, {t, y});
-    return p;
   }
 };
 
@@ -81,13 +58,9 @@ TEST_F(CudaProgramTest, HostMemoryIsNeverUsedInPlace) {
 }
 
 TEST_F(CudaProgramTest, SharedMemoryThatALaunchAsksForIsThere) {
-  constexpr int64_t n = 512;
-  Program p("sum");
-  Slice x = p.parameter(floats(n)), y = p.result(floats(1));
-  p.launch("sum", n, {x, y});
-  std::vector<float> host(n);
-  std::iota(host.begin(), host.end(), 0.0F);
-  auto input = *Buffer::fromHost({host.data(), floats(n), {}}, memory());
+  constexpr int64_t n = summed;
+  Program p = sum();
+  auto input = ascending();
   auto run = execute(*load(p), {input.get()});
   ASSERT_TRUE(run.isOk());
   EXPECT_THAT(read(*run->results[0][0]), ElementsAre(n * (n - 1) / 2));
@@ -163,29 +136,6 @@ TEST_F(CudaProgramTest, TensorMapsFollowTheirBuffer) {
               << round << " " << row << " " << column;
     }
   }
-}
-
-TEST_F(CudaProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
-  constexpr int steps = 8, runs = 6;
-  auto program = load(chain(steps));
-  const CommandBuffer::Counts before = CommandBuffer::counts();
-  std::vector<Execution> kept; // results and addresses differ from run to run
-  auto x = buffer(1);
-  for (int i = 0; i < runs; ++i) {
-    auto run = execute(*program, {x.get()});
-    ASSERT_TRUE(run.isOk());
-    kept.push_back(*std::move(run));
-  }
-  for (Execution &run : kept)
-    EXPECT_THAT(read(*run.results[0][0]), Each(1 + steps));
-  const CommandBuffer::Counts after = CommandBuffer::counts();
-  EXPECT_EQ(after.graphsBuilt - before.graphsBuilt, 1);
-  EXPECT_EQ(after.graphLaunches - before.graphLaunches, runs);
-  EXPECT_EQ(after.singleLaunches, before.singleLaunches);
-  // At most the last step of each run but the first, because its result has a new address, and
-  // steps with temporaries if those moved.
-  EXPECT_GE(after.nodesRenewed - before.nodesRenewed, runs - 1);
-  EXPECT_LE(after.nodesRenewed - before.nodesRenewed, (runs - 1) * (steps + 1));
 }
 
 /// While a timeline is recorded, steps run one by one; before and after, they are a graph with the

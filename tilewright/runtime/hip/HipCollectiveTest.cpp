@@ -7,7 +7,6 @@ namespace {
 
 using artifact::CollectiveDoneStep;
 using artifact::CollectiveStartStep;
-using artifact::Slice;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -66,7 +65,7 @@ TEST_F(HipCollectiveTest, AMissingLibraryAndOurOwnKernelsAreRefusedWithACode) {
     Error error;
     const char *words;
   } cases[] = {{"/nowhere/librccl.so.1", Error::carrierUnavailable, "/nowhere/librccl.so.1"},
-               {"none", Error::optionValue, "no collective kernels of our own for GPUs of AMD"}};
+               {"none", Error::optionValue, "no collective kernels for AMD GPUs"}};
   for (const auto &[option, error, words] : cases) {
     makeClient(option);
     if (IsSkipped())

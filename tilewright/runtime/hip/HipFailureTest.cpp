@@ -5,7 +5,6 @@
 namespace tilewright::runtime::conformance {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 
 class HipFailureTest : public Fixture {};
@@ -31,31 +30,6 @@ TEST_F(HipFailureTest, AnInvalidAccessReachesWhatIsComputedFromIt) {
   status = Buffer::fromHost({host.data(), floats(), {}}, memory()).takeStatus();
   EXPECT_EQ(status.error(), Error::cudaLost);
   EXPECT_THAT(status.message(), HasSubstr("rocm:0 is no longer usable; restart this process"));
-}
-
-/// The device is reset with the last client that uses it.
-TEST_F(HipFailureTest, ANewClientCanUseTheDeviceAgain) {
-  makeClient();
-  {
-    auto bad = load(unary("trap"));
-    auto x = buffer(1);
-    EXPECT_FALSE(execute(*bad, {x.get()})->done[0].await().isOk());
-  }
-  client.reset();
-  makeClient();
-  auto x = buffer(1);
-  EXPECT_THAT(read(*execute(*load(unary()), {x.get()})->results[0][0]), Each(2));
-}
-
-TEST_F(HipFailureTest, OtherDevicesGoOn) {
-  if (!makeClientWith(4))
-    GTEST_SKIP() << "there are " << client->devices().size() << " devices";
-  auto bad = load(unary("trap"), {1, 1, {device(1).id()}});
-  auto good = load(unary(), {1, 1, {device(2).id()}});
-  auto x = buffer(1, 1), y = buffer(1, 2);
-  EXPECT_EQ(execute(*bad, {x.get()})->done[0].await().error(), Error::cudaKernelFailed);
-  EXPECT_THAT(read(*execute(*good, {y.get()})->results[0][0]), Each(2));
-  EXPECT_EQ((*x->copyTo(memory(2)))->definition().await().error(), Error::cudaLost);
 }
 
 TEST_F(HipFailureTest, DevicesThatDoNotExistAreRefused) {
@@ -88,7 +62,7 @@ TEST_F(HipFailureTest, KernelsOfOurOwnForCollectivesAreRefused) {
   cuda::DriverOptions driver = *cuda::driverOptionsOf("vgpu:" + cuda::testChip());
   Status status = cuda::createClient(options, driver).takeStatus();
   EXPECT_EQ(status.error(), Error::clientProcesses);
-  EXPECT_THAT(status.message(), HasSubstr("no collective kernels of our own for GPUs of AMD"));
+  EXPECT_THAT(status.message(), HasSubstr("no collective kernels for AMD GPUs"));
 
   options.runtime.ncclLibrary = "/nowhere/librccl.so.1";
   status = cuda::createClient(options, driver).takeStatus();

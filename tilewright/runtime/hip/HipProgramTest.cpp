@@ -1,40 +1,24 @@
 // Programs on GPUs of AMD: LDS, command buffers, loops of the host, and programs that are rejected
 // at load time. ../conformance tests what every device does.
-#include "tilewright/runtime/conformance/Kit.h"
 #include "tilewright/runtime/cuda/CommandBuffer.h"
-#include "tilewright/runtime/cuda/testing/Kernels.h"
+#include "tilewright/runtime/cuda/testing/GpuFixture.h"
 #include "tilewright/runtime/hip/testing/HipKit.h"
 
 #include <fstream>
 #include <iterator>
-#include <numeric>
 
 namespace tilewright::runtime::conformance {
 namespace {
 
-using artifact::BranchStep;
-using artifact::CopyStep;
-using artifact::GpuLaunch;
-using artifact::Index;
-using artifact::Slice;
-using artifact::WhileStep;
 using cuda::CommandBuffer;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class HipProgramTest : public Fixture {
+class HipProgramTest : public GpuFixture {
 protected:
   void SetUp() override { makeClient(); }
   static std::string otherChip() { return cuda::testChip() == "gfx950" ? "gfx942" : "gfx950"; }
-
-  Status refused(const Program &program) {
-    auto loaded = client->load(std::make_shared<artifact::Executable>(program.executable),
-                               *client->defaultAssignment(1, 1));
-    EXPECT_FALSE(loaded.isOk());
-    return std::move(loaded).takeStatus();
-  }
-  static GpuLaunch &launchOf(Program &program) { return *program.executable.kernels[0].gpu; }
 };
 
 TEST_F(HipProgramTest, DevicesSayWhatTheyAre) {
@@ -58,13 +42,9 @@ TEST_F(HipProgramTest, TheClientNamesTheChipToCompileFor) {
 }
 
 TEST_F(HipProgramTest, LdsThatALaunchAsksForIsThere) {
-  constexpr int64_t n = 512;
-  Program p("sum");
-  Slice x = p.parameter(floats(n)), y = p.result(floats(1));
-  p.launch("sum", n, {x, y});
-  std::vector<float> host(n);
-  std::iota(host.begin(), host.end(), 0.0F);
-  auto input = *Buffer::fromHost({host.data(), floats(n), {}}, memory());
+  constexpr int64_t n = summed;
+  Program p = sum();
+  auto input = ascending();
   // All of it, also in a command buffer. HIP's programs need not ask for it first.
   launchOf(p).sharedBytes = cuda::testChip() == "gfx950" ? 160 << 10 : 64 << 10;
   for (bool isGraph : {false, true}) {
@@ -79,31 +59,6 @@ TEST_F(HipProgramTest, LdsThatALaunchAsksForIsThere) {
       EXPECT_THAT(read(*run->results[0][1]), Each(2));
   }
   EXPECT_THAT(read(*execute(*load(unary("wide")), {buffer(1).get()})->results[0][0]), Each(2));
-}
-
-TEST_F(HipProgramTest, SeveralStepsAreOneGraphThatIsUpdatedInPlace) {
-  constexpr int steps = 8, runs = 6;
-  Program p("chain");
-  Slice x = p.parameter(floats()), y = p.result(floats()), t = p.temporary(4 * length);
-  p.step(CopyStep{x, t});
-  for (int i = 0; i + 1 < steps; ++i)
-    p.launch("add_one", length, {t, t});
-  p.launch("add_one", length, {t, y});
-  auto program = load(p);
-  const CommandBuffer::Counts before = CommandBuffer::counts();
-  std::vector<Execution> kept; // results and addresses differ from run to run
-  for (int i = 0; i < runs; ++i) {
-    auto input = buffer(static_cast<float>(i));
-    auto run = execute(*program, {input.get()});
-    ASSERT_TRUE(run.isOk());
-    kept.push_back(*std::move(run));
-  }
-  for (int i = 0; i < runs; ++i)
-    EXPECT_THAT(read(*kept[size_t(i)].results[0][0]), Each(static_cast<float>(i + steps)));
-  const CommandBuffer::Counts after = CommandBuffer::counts();
-  EXPECT_EQ(after.graphsBuilt - before.graphsBuilt, 1);
-  EXPECT_EQ(after.graphLaunches - before.graphLaunches, runs);
-  EXPECT_GE(after.nodesRenewed - before.nodesRenewed, runs - 1);
 }
 
 /// A result that takes over the memory of a donated parameter: its copy in the graph is a no-op.

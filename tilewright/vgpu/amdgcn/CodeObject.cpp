@@ -45,8 +45,8 @@ static Result<Chip> readHeader(Bytes bytes, Elf64_Ehdr &header) {
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != machineAmdgpu)
     return Status(Error::vgpuBinary,
-                  concat("not a code object: an ELF file of machine ", header.e_machine,
-                         ", expected ", machineAmdgpu, " (AMDGPU) with 64 bits"));
+                  concat("not a code object: the ELF file is for machine ", header.e_machine,
+                         ", expected a 64-bit file for machine ", machineAmdgpu, " (AMDGPU)"));
   switch (header.e_flags & 0xff) {
   case 0x4c:
     return Chip::gfx942;

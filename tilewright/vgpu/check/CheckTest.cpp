@@ -286,15 +286,18 @@ TEST(Async, TheFenceOfAnInitIsDemandedByTheLetterAlone) {
   EXPECT_EQ(checked.findings[0].finding.kind, FindingKind::missingFence);
 }
 
-TEST(Async, AWaitForThePhaseBeforeTheFirstNeedsTheInit) {
-  // A producer that asks for an empty stage: no thread has arrived, and it continues at once.
-  const std::string text = kernel(R"(
+static const std::string initByThread0 = R"(
   mov.u32 %r1, bar;
   setp.ne.u32 %p1, %t, 0;
   @%p1 bra MEET;
   mbarrier.init.shared.b64 [%r1], 1;
 MEET:
   bar.sync 0;
+)";
+
+TEST(Async, AWaitForThePhaseBeforeTheFirstNeedsTheInit) {
+  // A producer that asks for an empty stage: no thread has arrived, and it continues at once.
+  const std::string text = kernel(initByThread0 + R"(
 WAIT:
   mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 1;
   @!%p2 bra WAIT;
@@ -428,13 +431,7 @@ TEST(Barriers, LiveMbarriersAreNotTouched) {
 /// Warp 0 ends three phases; warp 1 waits for the first and only runs after the third. Warp 1
 /// continues first, since it is the last to arrive at the barrier.
 TEST(Barriers, WhoWaitsIsNotLapped) {
-  const std::string text = kernel(R"(
-  mov.u32 %r1, bar;
-  setp.ne.u32 %p1, %t, 0;
-  @%p1 bra MEET;
-  mbarrier.init.shared.b64 [%r1], 1;
-MEET:
-  bar.sync 0;
+  const std::string text = kernel(initByThread0 + R"(
   setp.ge.u32 %p2, %t, 32;
   @%p2 bra WAIT;
   @%p1 bra END;

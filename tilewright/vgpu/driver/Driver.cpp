@@ -17,52 +17,33 @@ void *newHandle() {
   return reinterpret_cast<void *>(next.fetch_add(1) << 4);
 }
 
-// From the data sheets of A100 SXM 80 GB, RTX 3090, Jetson AGX Orin 64 GB, RTX 4090, H100 SXM,
-// B200, B300, Jetson T5000, RTX 5090 and GB10.
+static constexpr uint64_t gigabyte = uint64_t(1) << 30;
+/// From the data sheets, by architecture.
+static constexpr std::pair<unsigned, Board> boards[] = {
+    {80, {"Tilewright virtual A100", 80 * gigabyte, 1410000, 1593000, 5120, 40 << 20, 2, true}},
+    {86, {"Tilewright virtual RTX 3090", 24 * gigabyte, 1695000, 9751000, 384, 6 << 20, 64, false}},
+    {87, {"Tilewright virtual Orin", 64 * gigabyte, 1300000, 3200000, 256, 4 << 20, 64, false}},
+    {89,
+     {"Tilewright virtual RTX 4090", 24 * gigabyte, 2520000, 10501000, 384, 72 << 20, 64, false}},
+    {90, {"Tilewright virtual H100", 80 * gigabyte, 1980000, 2619000, 5120, 50 << 20, 2, true}},
+    {100, {"Tilewright virtual B200", 180 * gigabyte, 1965000, 3996000, 8192, 126 << 20, 2, true}},
+    {103, {"Tilewright virtual B300", 288 * gigabyte, 1920000, 3996000, 8192, 126 << 20, 2, true}},
+    {110, {"Tilewright virtual T5000", 128 * gigabyte, 1575000, 4266000, 256, 32 << 20, 64, false}},
+    {120,
+     {"Tilewright virtual RTX 5090", 32 * gigabyte, 2407000, 14001000, 512, 96 << 20, 64, false}},
+    {121, {"Tilewright virtual GB10", 128 * gigabyte, 2418000, 4266000, 256, 24 << 20, 64, false}},
+};
+
+/// The card with the chip; the H100 for an architecture without a row.
 static const Board *boardOf(const machine::Chip &chip) {
-  static constexpr uint64_t gigabyte = uint64_t(1) << 30;
-  static constexpr Board a100{
-      "Tilewright virtual A100", 80 * gigabyte, 1410000, 1593000, 5120, 40 << 20, 2, true};
-  static constexpr Board rtx3090{
-      "Tilewright virtual RTX 3090", 24 * gigabyte, 1695000, 9751000, 384, 6 << 20, 64, false};
-  static constexpr Board orin{
-      "Tilewright virtual Orin", 64 * gigabyte, 1300000, 3200000, 256, 4 << 20, 64, false};
-  static constexpr Board rtx4090{
-      "Tilewright virtual RTX 4090", 24 * gigabyte, 2520000, 10501000, 384, 72 << 20, 64, false};
-  static constexpr Board h100{
-      "Tilewright virtual H100", 80 * gigabyte, 1980000, 2619000, 5120, 50 << 20, 2, true};
-  static constexpr Board b200{
-      "Tilewright virtual B200", 180 * gigabyte, 1965000, 3996000, 8192, 126 << 20, 2, true};
-  static constexpr Board b300{
-      "Tilewright virtual B300", 288 * gigabyte, 1920000, 3996000, 8192, 126 << 20, 2, true};
-  static constexpr Board thor{
-      "Tilewright virtual T5000", 128 * gigabyte, 1575000, 4266000, 256, 32 << 20, 64, false};
-  static constexpr Board rtx5090{
-      "Tilewright virtual RTX 5090", 32 * gigabyte, 2407000, 14001000, 512, 96 << 20, 64, false};
-  static constexpr Board gb10{
-      "Tilewright virtual GB10", 128 * gigabyte, 2418000, 4266000, 256, 24 << 20, 64, false};
-  switch (chip.architecture) {
-  case 80:
-    return &a100;
-  case 86:
-    return &rtx3090;
-  case 87:
-    return &orin;
-  case 89:
-    return &rtx4090;
-  case 100:
-    return &b200;
-  case 103:
-    return &b300;
-  case 110:
-    return &thor;
-  case 120:
-    return &rtx5090;
-  case 121:
-    return &gb10;
-  default:
-    return &h100;
+  const Board *h100 = nullptr;
+  for (const auto &[architecture, board] : boards) {
+    if (architecture == chip.architecture)
+      return &board;
+    if (architecture == 90)
+      h100 = &board;
   }
+  return h100;
 }
 
 static std::atomic<Driver *> only = nullptr;
@@ -130,9 +111,9 @@ CUresult Driver::initialise(const FrontEnd &library) {
       std::fputs(
           vendor == Vendor::amd
               ? "tilewright vgpu: libamdhip64.so has no device, because TILEWRIGHT_VGPU_CHIP "
-                "is a chip of NVIDIA; use --chip=gfx942 or --chip=gfx950\n"
+                "is an NVIDIA chip; use --chip=gfx942 or --chip=gfx950\n"
               : "tilewright vgpu: libcuda.so.1 has no device, because TILEWRIGHT_VGPU_CHIP is "
-                "a chip of AMD; use one of NVIDIA, such as --chip=sm_90a\n",
+                "an AMD chip; use an NVIDIA chip, such as --chip=sm_90a\n",
           stderr);
     return CUDA_ERROR_NO_DEVICE;
   }

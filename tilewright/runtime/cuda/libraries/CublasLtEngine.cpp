@@ -4,8 +4,6 @@
 
 namespace tilewright::runtime::cuda::libraries {
 
-using artifact::ScaledProduct;
-using numerics::ElementType;
 using namespace cuda_api;
 
 namespace {
@@ -18,11 +16,7 @@ struct Functions {
   size_t (*GetVersion)() = nullptr;
 
   Status check(cublasStatus_t status, std::string_view function) const {
-    if (status == CUBLAS_STATUS_SUCCESS)
-      return Status();
-    const char *text = GetStatusString(status);
-    return Status(Code::unavailable, concat("cublasLt", function, " failed with ", int(status),
-                                            " (", text ? text : "unknown status", ")"));
+    return checkCall(status, GetStatusString, "cublasLt", function);
   }
 };
 
@@ -46,8 +40,8 @@ cudaDataType_t typeOf(ElementType type) {
   }
 }
 
-/// cuBLASLt's matrices are column-major, so the result's transpose is computed: its left side is
-/// `rhs`, whose rows are columns along k and are transposed.
+/// cuBLASLt's matrices are column-major, so it computes the transpose of the result. The left
+/// operand is then `rhs`: its rows are columns along k, and are transposed.
 class Plan final : public LibraryPlan {
 public:
   Plan(const Functions &functions, cublasLtHandle_t handle, const ScaledProduct &product)

@@ -9,8 +9,6 @@
 
 namespace tilewright::runtime::cuda::libraries {
 
-using artifact::ScaledProduct;
-using numerics::ElementType;
 using namespace cuda_api;
 
 namespace {
@@ -23,15 +21,11 @@ struct Functions {
   size_t (*GetVersion)() = nullptr;
 
   Status check(cudnnStatus_t status, std::string_view function) const {
-    if (status == CUDNN_STATUS_SUCCESS)
-      return Status();
-    const char *text = GetErrorString(status);
-    return Status(Code::unavailable, concat("cudnn", function, " failed with ", int(status), " (",
-                                            text ? text : "unknown status", ")"));
+    return checkCall(status, GetErrorString, "cudnn", function);
   }
 };
 
-/// Numbers by which a run names the tensors of its graph.
+/// The ids by which a run refers to the tensors of its graph.
 enum TensorId : int64_t { lhsId = 1, rhsId, lhsScaleId, rhsScaleId, factorId, resultId, virtualId };
 
 cudnnDataType_t typeOf(ElementType type) {
@@ -95,8 +89,8 @@ private:
   std::vector<cudnnBackendDescriptor_t> all;
 };
 
-/// The graph: both sides dequantised, their product, and the factor. Only the operands and the
-/// result are in memory.
+/// The graph: both operands are dequantised and multiplied, and the product is multiplied by the
+/// factor. Only the operands and the result are in memory.
 class Plan final : public LibraryPlan {
 public:
   Plan(const Functions &functions, cudnnHandle_t handle, const ScaledProduct &product)
@@ -144,7 +138,7 @@ public:
     return functions.check(functions.BackendExecute(handle, plan, pack), "BackendExecute");
   }
 
-  /// Public for tests, which have no GPU for the rest.
+  /// Public for tests, which have no GPU to run the plan.
   Result<cudnnBackendDescriptor_t> makeGraph() {
     const auto [batch, rows, columns, depth] =
         std::array{product.batch, product.rows, product.columns, product.depth};
@@ -274,7 +268,7 @@ private:
     return Status();
   }
 
-  /// The first configuration of the heuristic from which cuDNN makes a plan.
+  /// Chooses the first of the heuristic's configurations from which cuDNN can make a plan.
   Status choose(cudnnBackendDescriptor_t graph) {
     Status last(Code::unavailable, "its heuristic found no engine");
     TILEWRIGHT_ASSIGN(auto *heuristic, descriptors.make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));

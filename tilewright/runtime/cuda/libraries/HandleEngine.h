@@ -1,11 +1,15 @@
-// HandleEngine: what loadCublasLt and loadCudnn have in common. Both libraries have a table of
-// functions and a handle for each device.
+// HandleEngine: the common part of the engines for cuBLASLt and cuDNN. Both libraries have a table
+// of functions and a handle for each device.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_HANDLEENGINE_H
 #define TILEWRIGHT_RUNTIME_CUDA_LIBRARIES_HANDLEENGINE_H
 
 #include "tilewright/runtime/cuda/libraries/LibraryEngine.h"
+#include "tilewright/support/Concat.h"
 
 namespace tilewright::runtime::cuda::libraries {
+
+using artifact::ScaledProduct;
+using numerics::ElementType;
 
 /// A library that dlopen() has loaded; it stays loaded.
 class OpenLibrary {
@@ -26,7 +30,20 @@ private:
   void *handle;
 };
 
-/// `Functions` has Create, Destroy and check; `Plan` is made of functions, a handle and a product.
+/// OK if `status` is 0, which means success in both libraries; otherwise unavailable, with the
+/// library's text for the status, from `describe`.
+template <typename S>
+Status checkCall(S status, const char *(*describe)(S), std::string_view library,
+                 std::string_view function) {
+  if (static_cast<int>(status) == 0)
+    return Status();
+  const char *text = describe(status);
+  return Status(Code::unavailable, concat(library, function, " failed with ", int(status), " (",
+                                          text ? text : "unknown status", ")"));
+}
+
+/// `Functions` has Create, Destroy and check; a `Plan` is constructed from functions, a handle and
+/// a product.
 template <Library which, typename Functions, typename Handle, typename Plan>
 class HandleEngine final : public LibraryEngine {
 public:
@@ -42,7 +59,7 @@ public:
 
   Library library() const override { return which; }
   int version() const override { return number; }
-  Result<std::unique_ptr<LibraryPlan>> plan(const artifact::ScaledProduct &product,
+  Result<std::unique_ptr<LibraryPlan>> plan(const ScaledProduct &product,
                                             size_t maxWorkspace) override {
     auto made = std::make_unique<Plan>(*functions, handle, product);
     TILEWRIGHT_TRY(made->prepare(maxWorkspace));

@@ -61,10 +61,10 @@ static void call(Wave &wave, const Op &op) {
 static void trap(Wave &wave, const Op &op) {
   wave.fail(Status(Error::vgpuFault, concat("the kernel executed ", placeOf(op))));
 }
-/// Priorities, sleep and padding change no value.
+/// Instructions for priorities, sleep and padding do not change any value.
 static void nothing(Wave &, const Op &) {}
 
-static constexpr std::pair<std::string_view, Handler> handlers[] = {
+static constexpr NamedHandler handlers[] = {
     {"s_nop", nothing},
     {"s_endpgm", endProgram},
     {"s_branch", branch},
@@ -87,13 +87,6 @@ static constexpr std::pair<std::string_view, Handler> handlers[] = {
     {"s_call_b64", call},
 };
 
-bool chooseControl(Op &op) {
-  for (auto [name, handler] : handlers)
-    if (name == op.instruction.row->name) {
-      op.run = handler;
-      return true;
-    }
-  return false;
-}
+bool chooseControl(Op &op) { return chooseNamed(op, handlers); }
 
 } // namespace tilewright::vgpu::amdgcn

@@ -25,8 +25,8 @@ static void swapRegisters(Wave &wave, const Op &op) {
               wave.vectors[op.sources[0].index].lanes[lane]);
   });
 }
-/// Rows of `count` lanes: the odd ones of the first register change places with the even ones of
-/// the second.
+/// Swaps rows of `count` lanes: the odd rows of the first register with the even rows of the
+/// second.
 template <unsigned count> static void swapRows(Wave &wave, const Op &op) {
   auto &first = wave.vectors[op.destination.index].lanes;
   auto &second = wave.vectors[op.sources[0].index].lanes;
@@ -36,19 +36,12 @@ template <unsigned count> static void swapRows(Wave &wave, const Op &op) {
       std::swap(first[lane], second[lane - count]);
 }
 
-static constexpr std::pair<std::string_view, Handler> handlers[] = {
+static constexpr NamedHandler handlers[] = {
     {"v_readfirstlane_b32", readFirstLane},  {"v_readlane_b32", readLane},
     {"v_writelane_b32", writeLane},          {"v_swap_b32", swapRegisters},
     {"v_permlane16_swap_b32", swapRows<16>}, {"v_permlane32_swap_b32", swapRows<32>},
 };
 
-bool chooseCrossLane(Op &op) {
-  for (auto [name, handler] : handlers)
-    if (name == op.instruction.row->name) {
-      op.run = handler;
-      return true;
-    }
-  return false;
-}
+bool chooseCrossLane(Op &op) { return chooseNamed(op, handlers); }
 
 } // namespace tilewright::vgpu::amdgcn

@@ -7,6 +7,9 @@
 #include "tilewright/vgpu/amdgcn/Instruction.h"
 #include "tilewright/vgpu/amdgcn/execute/Wave.h"
 
+#include <span>
+#include <string_view>
+
 namespace tilewright::vgpu::amdgcn {
 
 struct Op;
@@ -48,8 +51,9 @@ struct Op {
   uint32_t next = 0;   // the operation after this one
   uint64_t address = 0;
   Slot destination, scalarDestination;
-  /// All other operands, in the order of the row. Memory instructions have fixed places: the
-  /// address, the data, the resource or scalar address or second data, the scalar offset.
+  /// All other operands, in the order of the table row. Operands of memory instructions have fixed
+  /// positions: the address, the data, the resource or scalar address or second data, the scalar
+  /// offset.
   std::array<Slot, 5> sources;
   uint8_t sourceCount = 0;
   bool writesExec = false;     // v_cmpx
@@ -73,12 +77,12 @@ inline void writeScalar(Wave &wave, const Slot &slot, uint64_t value) {
     wave.scalars[slot.index + 1] = static_cast<uint32_t>(value >> 32);
 }
 
-/// The operation of an instruction.
+/// Prepares the operation of an instruction.
 ///  - vgpuUnimplemented: the machine cannot execute it.
 Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip chip);
 
-// The files that execute a group of encodings choose the handler of an operation whose operands
-// are already set. Each returns false if it cannot execute the instruction.
+// Each file that executes a group of encodings has a function that chooses the handler of an
+// operation whose operands are already set. It returns false if it cannot execute the instruction.
 bool chooseScalar(Op &op);
 bool chooseControl(Op &op);
 bool chooseScalarMemory(Op &op);
@@ -89,6 +93,20 @@ bool chooseMatrix(Op &op);
 bool chooseFlat(Op &op);
 bool chooseBuffer(Op &op);
 bool chooseLds(Op &op);
+
+/// Sets the handler that a table has for the instruction's name; false if it has none.
+struct NamedHandler {
+  std::string_view name;
+  Handler run;
+};
+inline bool chooseNamed(Op &op, std::span<const NamedHandler> handlers) {
+  for (const NamedHandler &handler : handlers)
+    if (handler.name == op.instruction.row->name) {
+      op.run = handler.run;
+      return true;
+    }
+  return false;
+}
 
 } // namespace tilewright::vgpu::amdgcn
 

@@ -139,8 +139,9 @@ Result<std::unique_ptr<LoadedObject>> LoadedObject::load(std::span<const std::by
                                           ", or choose another chip"));
   for (const Segment &segment : object->code.segments) {
     if (segment.address > maxBytes || segment.memoryBytes > maxBytes - segment.address)
-      return Status(Error::vgpuBinary, concat("damaged code object: a segment of ",
-                                              segment.memoryBytes, " bytes at ", segment.address));
+      return Status(Error::vgpuBinary,
+                    concat("damaged code object: segments must end below ", maxBytes,
+                           ", got one of ", segment.memoryBytes, " bytes at ", segment.address));
     object->memoryBytes = std::max(object->memoryBytes, segment.address + segment.memoryBytes);
   }
   object->memory = std::make_unique<std::byte[]>(object->memoryBytes + 16);

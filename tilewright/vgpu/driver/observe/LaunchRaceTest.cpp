@@ -1,4 +1,5 @@
 // Races between launches of different streams and devices, in a process with the checks on.
+#include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/testing/Driver.h"
 
 #include "gmock/gmock.h"
@@ -8,55 +9,45 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string put(const char *name, int value) {
+  return concat(".visible .entry ", name, R"((.param .u64 p)
+{
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  st.global.u32 [%rd1], )",
+                value, R"(;
+  ret;
+}
+)");
+}
+
+std::string send(const char *scope) {
+  return concat(".visible .entry send_", scope, R"((.param .u64 p, .param .u64 flag)
+{
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag];
+  st.global.u32 [%rd1], 7;
+  st.release.)",
+                scope, R"(.global.u32 [%rd2], 1;
+  ret;
+}
+)");
+}
+
 /// `put`, `put_other` and `put_late` store a value, `get` loads it; `send` and `receive` do so with
 /// a flag between them, whose scope is the name's last word.
-constexpr const char *kernels = R"(
+const std::string kernels = R"(
 .version 7.8
 .target sm_80
 .address_size 64
-.visible .entry put(.param .u64 p)
-{
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [p];
-  st.global.u32 [%rd1], 7;
-  ret;
-}
-.visible .entry put_other(.param .u64 p)
-{
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [p];
-  st.global.u32 [%rd1], 8;
-  ret;
-}
-.visible .entry put_late(.param .u64 p)
-{
-  .reg .b64 %rd<2>;
-  ld.param.u64 %rd1, [p];
-  st.global.u32 [%rd1], 9;
-  ret;
-}
+)" + put("put", 7) + put("put_other", 8) +
+                            put("put_late", 9) + send("sys") + send("gpu") + R"(
 .visible .entry get(.param .u64 p, .param .u64 to)
 {
   .reg .b64 %rd<3>; .reg .b32 %r<2>;
   ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [to];
   ld.global.u32 %r1, [%rd1];
   st.global.u32 [%rd2], %r1;
-  ret;
-}
-.visible .entry send_sys(.param .u64 p, .param .u64 flag)
-{
-  .reg .b64 %rd<3>;
-  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag];
-  st.global.u32 [%rd1], 7;
-  st.release.sys.global.u32 [%rd2], 1;
-  ret;
-}
-.visible .entry send_gpu(.param .u64 p, .param .u64 flag)
-{
-  .reg .b64 %rd<3>;
-  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [flag];
-  st.global.u32 [%rd1], 7;
-  st.release.gpu.global.u32 [%rd2], 1;
   ret;
 }
 .visible .entry receive(.param .u64 p, .param .u64 flag, .param .u64 to)
@@ -84,12 +75,12 @@ protected:
     ASSERT_CUDA(cuda().cuCtxCreate_v2(&peer, 0, 2));
     ASSERT_CUDA(cuda().cuCtxEnablePeerAccess(context, 0));
     peerStream = stream();
-    peerModule = load(kernels);
+    peerModule = load(kernels.c_str());
     ASSERT_CUDA(cuda().cuCtxSetCurrent(context));
     ASSERT_CUDA(cuda().cuCtxEnablePeerAccess(peer, 0));
     one = stream();
     two = stream();
-    module = load(kernels);
+    module = load(kernels.c_str());
     data = allocate(64);
     to = allocate(64);
     ASSERT_CUDA(cuda().cuMemsetD8_v2(data, 0, 64));

@@ -90,9 +90,9 @@ bool readKind(int file, FileKind &kind) {
 CUresult createPhysical(Device &device, uint64_t bytes, unsigned long long handleTypes,
                         std::shared_ptr<PhysicalMemory> &memory) {
   auto refuse = [&](std::string_view why) {
-    return fail(
-        CUDA_ERROR_OUT_OF_MEMORY,
-        concat("cannot create ", bytes, " bytes of memory on device ", device.ordinal, ": ", why));
+    return fail(CUDA_ERROR_OUT_OF_MEMORY,
+                concat("cannot allocate ", bytes, " bytes of memory on device ", device.ordinal,
+                       ": ", why));
   };
   if (bytes > device.memoryBytes ||
       device.usedBytes.fetch_add(bytes) + bytes > device.memoryBytes) {

@@ -96,6 +96,21 @@ protected:
     }
   }
 
+  static double valueAt(const std::vector<std::byte> &bytes, unsigned index) {
+    const Modifier type = GetParam().type;
+    const unsigned size = ptx::bitsOf(type) / 8;
+    uint32_t bits = 0;
+    std::memcpy(&bits, &bytes[size_t(index) * size], size);
+    return elementValue(type, bits);
+  }
+  /// The offsets of the 16-byte chunks of A and B.
+  static std::vector<uint32_t> chunksOf(unsigned bytes) {
+    std::vector<uint32_t> offsets;
+    for (unsigned offset = 0; offset < bytes; offset += 16)
+      offsets.push_back(offset);
+    return offsets;
+  }
+
   float start(Range range) {
     if (range == Range::near)
       return std::ldexp(static_cast<float>(static_cast<int32_t>(random())), -28);
@@ -109,11 +124,7 @@ protected:
 TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
   const auto [type, k] = GetParam();
   const unsigned size = ptx::bitsOf(type) / 8;
-  std::vector<uint32_t> offsetsA, offsetsB;
-  for (unsigned offset = 0; offset < 16 * k * size; offset += 16)
-    offsetsA.push_back(offset);
-  for (unsigned offset = 0; offset < n * k * size; offset += 16)
-    offsetsB.push_back(offset);
+  const std::vector<uint32_t> offsetsA = chunksOf(16 * k * size), offsetsB = chunksOf(n * k * size);
 
   unsigned checked = 0;
   for (Range range : {Range::any, Range::near, Range::cancelling})
@@ -157,11 +168,6 @@ TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
         for (unsigned i = 0; i < sums.size(); ++i) {
           const unsigned row = i % 32 / 4 + 8 * (i / 64 % 2);
           const unsigned column = 8 * (i / 128) + 2 * (i % 4) + i / 32 % 2;
-          auto valueAt = [&](const std::vector<std::byte> &bytes, unsigned index) {
-            uint32_t bits = 0;
-            std::memcpy(&bits, &bytes[size_t(index) * size], size);
-            return elementValue(type, bits);
-          };
           Expansion exact;
           exact.add(starts[i]);
           for (unsigned l = 0; l < k; ++l)
@@ -180,11 +186,7 @@ TEST_P(TileProducts, RoundOnceForEveryInstructionSet) {
 TEST_P(TileProducts, FastSumsAreWithinTheErrorOfTheirTerms) {
   const auto [type, k] = GetParam();
   const unsigned size = ptx::bitsOf(type) / 8, perChunk = 16 / size;
-  std::vector<uint32_t> offsetsA, offsetsB;
-  for (unsigned offset = 0; offset < 16 * k * size; offset += 16)
-    offsetsA.push_back(offset);
-  for (unsigned offset = 0; offset < n * k * size; offset += 16)
-    offsetsB.push_back(offset);
+  const std::vector<uint32_t> offsetsA = chunksOf(16 * k * size), offsetsB = chunksOf(n * k * size);
   for (int round = 0; round < 20; ++round) {
     std::vector<std::byte> a(16 * k * size), b(n * k * size);
     fill(a, Range::near), fill(b, Range::near);
@@ -234,11 +236,6 @@ TEST_P(TileProducts, FastSumsAreWithinTheErrorOfTheirTerms) {
     for (unsigned i = 0; i < first.size(); ++i) {
       const unsigned row = i % 32 / 4 + 8 * (i / 64 % 2);
       const unsigned column = 8 * (i / 128) + 2 * (i % 4) + i / 32 % 2;
-      auto valueAt = [&](const std::vector<std::byte> &bytes, unsigned index) {
-        uint32_t bits = 0;
-        std::memcpy(&bits, &bytes[size_t(index) * size], size);
-        return elementValue(type, bits);
-      };
       long double sum = starts[i], magnitude = std::abs(starts[i]);
       for (unsigned l = 0; l < k; ++l) {
         const double term = valueAt(a, row * k + l) * valueAt(b, column * k + l);

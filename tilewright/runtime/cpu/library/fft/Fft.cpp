@@ -87,11 +87,18 @@ private:
   static constexpr int lanes = 64 / sizeof(Real);
   using V = Vector<Real, lanes>;
 
-  /// Calls body(first, count, number) for groups of lines, on threads of the pool. The type of
-  /// `number` tells how to process the group: V if each lane holds one line, Real for a single
-  /// line.
+  /// Calls body(first, count, re, im) for groups of lines, on threads of the pool. re and im have
+  /// room for a sequence and the scratch of its transform. Their elements tell how to process the
+  /// group: V if each lane holds one line, Real for a single line.
   template <typename Body>
-  static void eachGroup(int64_t lines, int64_t length, ThreadPool &pool, Body &&body) {
+  static void eachGroup(int64_t lines, const Transform<Real> &transform, ThreadPool &pool,
+                        Body &&body) {
+    const int64_t length = transform.size(), room = length + transform.scratchSize();
+    auto process = [&]<typename W>(int64_t first, int64_t count, W) {
+      const Scratch memory(2 * room * int64_t(sizeof(W)));
+      W *re = memory.as<W>();
+      body(first, count, re, re + room);
+    };
     // Put one sequence in each vector lane, unless there are too few sequences or they exceed the
     // caches.
     const bool inLanes = lines >= lanes / 2 && length * int64_t(sizeof(V)) <= int64_t(2) << 20;
@@ -100,10 +107,10 @@ private:
                      [&](int64_t begin, int64_t end) {
                        for (int64_t group = begin; group < end; ++group) {
                          if (inLanes)
-                           body(group * lanes, std::min<int64_t>(lanes, lines - group * lanes),
-                                V());
+                           process(group * lanes, std::min<int64_t>(lanes, lines - group * lanes),
+                                   V());
                          else
-                           body(group, int64_t(1), Real());
+                           process(group, int64_t(1), Real());
                        }
                      });
   }
@@ -117,55 +124,52 @@ private:
                     ThreadPool &pool) const {
     const auto [outer, size, inner] = dim.lines;
     const Real scale = inverse ? Real(1) / static_cast<Real>(size) : Real(1);
-    eachGroup(outer * inner, size, pool, [&](int64_t first, int64_t count, auto tag) {
-      using W = decltype(tag);
-      const int64_t room = size + dim.transform->scratchSize();
-      const Scratch memory(2 * room * int64_t(sizeof(W)));
-      W *re = memory.as<W>(), *im = re + room;
-      auto base = [&, inner = inner, size = size](int64_t line) {
-        return (line / inner * size * inner + line % inner) * 2;
-      };
-      const bool areNeighbours = first / inner == (first + count - 1) / inner;
-      {
-        if (areNeighbours) {
-          for (int64_t k = 0; k < size; ++k) {
-            const Real *source = from + base(first) + 2 * k * inner;
-            for (int64_t lane = 0; lane < count; ++lane) {
-              *laneOf(re, k, lane) = source[2 * lane];
-              *laneOf(im, k, lane) = source[2 * lane + 1];
-            }
-          }
-        } else {
-          for (int64_t lane = 0; lane < count; ++lane) {
-            const Real *source = from + base(first + lane);
-            for (int64_t k = 0; k < size; ++k) {
-              *laneOf(re, k, lane) = source[2 * k * inner];
-              *laneOf(im, k, lane) = source[2 * k * inner + 1];
-            }
-          }
-        }
-        const Sequences<W> data{inverse ? im : re, inverse ? re : im};
-        const Sequences<W> scratch{data.re + size, data.im + size};
-        dim.transform->forward(data, scratch);
-        if (areNeighbours) {
-          for (int64_t k = 0; k < size; ++k) {
-            Real *target = to + base(first) + 2 * k * inner;
-            for (int64_t lane = 0; lane < count; ++lane) {
-              target[2 * lane] = *laneOf(re, k, lane) * scale;
-              target[2 * lane + 1] = *laneOf(im, k, lane) * scale;
-            }
-          }
-        } else {
-          for (int64_t lane = 0; lane < count; ++lane) {
-            Real *target = to + base(first + lane);
-            for (int64_t k = 0; k < size; ++k) {
-              target[2 * k * inner] = *laneOf(re, k, lane) * scale;
-              target[2 * k * inner + 1] = *laneOf(im, k, lane) * scale;
-            }
-          }
-        }
-      }
-    });
+    eachGroup(outer * inner, *dim.transform, pool,
+              [&]<typename W>(int64_t first, int64_t count, W *re, W *im) {
+                auto base = [&, inner = inner, size = size](int64_t line) {
+                  return (line / inner * size * inner + line % inner) * 2;
+                };
+                const bool areNeighbours = first / inner == (first + count - 1) / inner;
+                {
+                  if (areNeighbours) {
+                    for (int64_t k = 0; k < size; ++k) {
+                      const Real *source = from + base(first) + 2 * k * inner;
+                      for (int64_t lane = 0; lane < count; ++lane) {
+                        *laneOf(re, k, lane) = source[2 * lane];
+                        *laneOf(im, k, lane) = source[2 * lane + 1];
+                      }
+                    }
+                  } else {
+                    for (int64_t lane = 0; lane < count; ++lane) {
+                      const Real *source = from + base(first + lane);
+                      for (int64_t k = 0; k < size; ++k) {
+                        *laneOf(re, k, lane) = source[2 * k * inner];
+                        *laneOf(im, k, lane) = source[2 * k * inner + 1];
+                      }
+                    }
+                  }
+                  const Sequences<W> data{inverse ? im : re, inverse ? re : im};
+                  const Sequences<W> scratch{data.re + size, data.im + size};
+                  dim.transform->forward(data, scratch);
+                  if (areNeighbours) {
+                    for (int64_t k = 0; k < size; ++k) {
+                      Real *target = to + base(first) + 2 * k * inner;
+                      for (int64_t lane = 0; lane < count; ++lane) {
+                        target[2 * lane] = *laneOf(re, k, lane) * scale;
+                        target[2 * lane + 1] = *laneOf(im, k, lane) * scale;
+                      }
+                    }
+                  } else {
+                    for (int64_t lane = 0; lane < count; ++lane) {
+                      Real *target = to + base(first + lane);
+                      for (int64_t k = 0; k < size; ++k) {
+                        target[2 * k * inner] = *laneOf(re, k, lane) * scale;
+                        target[2 * k * inner + 1] = *laneOf(im, k, lane) * scale;
+                      }
+                    }
+                  }
+                }
+              });
   }
 
   /// exp(-2πi · k / n) for the even length n and k up to n / 2. The table holds only the first
@@ -184,11 +188,7 @@ private:
     const Transform<Real> &transform = *dims[0].transform;
     const int64_t size = transform.size();
     const bool isHalved = n % 2 == 0;
-    eachGroup(rows, size, pool, [&](int64_t first, int64_t count, auto tag) {
-      using W = decltype(tag);
-      const int64_t room = size + transform.scratchSize();
-      const Scratch memory(2 * room * int64_t(sizeof(W)));
-      W *re = memory.as<W>(), *im = re + room;
+    eachGroup(rows, transform, pool, [&]<typename W>(int64_t first, int64_t count, W *re, W *im) {
       {
         for (int64_t lane = 0; lane < count; ++lane) {
           const Real *source = from + (first + lane) * n;
@@ -233,11 +233,7 @@ private:
     const int64_t size = transform.size();
     const bool isHalved = n % 2 == 0;
     const Real scale = Real(1) / static_cast<Real>(size);
-    eachGroup(rows, size, pool, [&](int64_t first, int64_t count, auto tag) {
-      using W = decltype(tag);
-      const int64_t room = size + transform.scratchSize();
-      const Scratch memory(2 * room * int64_t(sizeof(W)));
-      W *re = memory.as<W>(), *im = re + room;
+    eachGroup(rows, transform, pool, [&]<typename W>(int64_t first, int64_t count, W *re, W *im) {
       {
         for (int64_t lane = 0; lane < count; ++lane) {
           const Real *source = from + (first + lane) * columns * 2;

@@ -33,24 +33,33 @@ ReduceGeometry::ReduceGeometry(const Shape &shape, std::span<const int64_t> dime
   }
 }
 
-Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,
-                                        std::span<const int64_t> dimensions) {
-  const LibrarySignature &types = reader.types;
-  const size_t count = types.results.size();
+Status checkInputCount(const CallReader &reader) {
+  const size_t count = reader.types.results.size();
   if (count == 0)
     return reader.failure("must have at least one input");
-  TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
-  TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
-  TILEWRIGHT_TRY(reader.checkDims("dimensions", dimensions, shape.rank()));
-  const Dims kept = pick(shape.dims(), remaining(shape.rank(), dimensions));
+  return reader.expectCounts(2 * count, count);
+}
+
+Status checkInputs(const CallReader &reader, const Dims &resultDims) {
+  const LibrarySignature &types = reader.types;
+  const size_t count = types.results.size();
   for (size_t i = 0; i < count; ++i) {
     TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
     if (types.operands[i].dims != types.operands[0].dims || init.elementCount() != 1)
       return reader.failure("inputs must have the same shape and init values must be scalars, got ",
                             typeString(types.operands[i]), " and ",
                             typeString(types.operands[count + i]));
-    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, kept));
+    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, resultDims));
   }
+  return Status();
+}
+
+Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,
+                                        std::span<const int64_t> dimensions) {
+  TILEWRIGHT_TRY(checkInputCount(reader));
+  TILEWRIGHT_ASSIGN(Shape shape, reader.operandShape(0));
+  TILEWRIGHT_TRY(reader.checkDims("dimensions", dimensions, shape.rank()));
+  TILEWRIGHT_TRY(checkInputs(reader, pick(shape.dims(), remaining(shape.rank(), dimensions))));
   return ReduceGeometry(shape, dimensions);
 }
 

@@ -62,6 +62,12 @@ struct ReduceGeometry {
   ReduceGeometry(const Shape &shape, std::span<const int64_t> dimensions);
 };
 
+/// Checks that there are operands (inputs, then init values) for the results.
+Status checkInputCount(const CallReader &reader);
+/// Checks that inputs have the same shape, that init values are scalars, and that the results have
+/// these sizes.
+Status checkInputs(const CallReader &reader, const Dims &resultDims);
+
 /// Checks the dimensions, operands (inputs, then init values) and results. Returns the geometry of
 /// the inputs.
 Result<ReduceGeometry> reduceGeometryOf(const CallReader &reader,

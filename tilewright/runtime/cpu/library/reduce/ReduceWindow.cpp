@@ -437,21 +437,11 @@ private:
 KernelResult prepareReduceWindow(const artifact::ReduceWindowCall &call,
                                  const LibrarySignature &types) {
   CallReader reader(call.name, types);
-  const size_t count = types.results.size();
-  if (count == 0)
-    return reader.failure("must have at least one input");
-  TILEWRIGHT_TRY(reader.expectCounts(2 * count, count));
+  TILEWRIGHT_TRY(checkInputCount(reader));
   TILEWRIGHT_ASSIGN(Shape input, reader.operandShape(0));
   TILEWRIGHT_ASSIGN(Window window, windowOf(reader, call, input));
   TILEWRIGHT_TRY(checkCombiner(reader, "body", call.body));
-  for (size_t i = 0; i < count; ++i) {
-    TILEWRIGHT_ASSIGN(Shape init, reader.operandShape(count + i));
-    if (types.operands[i].dims != types.operands[0].dims || init.elementCount() != 1)
-      return reader.failure("inputs must have the same shape and init values must be scalars, got ",
-                            typeString(types.operands[i]), " and ",
-                            typeString(types.operands[count + i]));
-    TILEWRIGHT_TRY(reader.expectResult(i, types.results[i].element, positionsOf(window)));
-  }
+  TILEWRIGHT_TRY(checkInputs(reader, positionsOf(window)));
   TILEWRIGHT_ASSIGN(Shape result, reader.resultShape(0));
   if (call.body == Combiner::function) {
     if (types.bodies.size() != 1)
@@ -459,7 +449,7 @@ KernelResult prepareReduceWindow(const artifact::ReduceWindowCall &call,
     return makeKernel<ReduceWindowFunctionKernel>(types, std::move(window), input.strides());
   }
   std::unique_ptr<RowArithmetic> rows = RowArithmetic::create(call.body, types.results[0].element);
-  if (!rows || count != 1 || types.operands[0].element != types.operands[1].element)
+  if (!rows || types.results.size() != 1 || types.operands[0].element != types.operands[1].element)
     return reader.failure("a reduction by '", nameOf(call.body),
                           "' takes one input of a type for which it is "
                           "defined, and an init value of the same type, got ",
