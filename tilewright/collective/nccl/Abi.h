@@ -25,9 +25,21 @@ using cudaStream_t = void *; // which is CUstream
   F(CommAbort)                                                                                     \
   F(CommDeregister)                                                                                \
   F(CommDestroy)                                                                                   \
-  F(CommFinalize) F(CommGetAsyncError) F(CommInitRankConfig) F(CommInitRankScalable)               \
-      F(CommRegister) F(CommSplit) F(GetUniqueId) F(GetVersion) F(GroupEnd) F(GroupStart)          \
-          F(MemAlloc) F(MemFree) F(Recv) F(ReduceScatter) F(Send)
+  F(CommFinalize)                                                                                  \
+  F(CommGetAsyncError)                                                                             \
+  F(CommInitRankConfig)                                                                            \
+  F(CommInitRankScalable)                                                                          \
+  F(CommRegister)                                                                                  \
+  F(CommSplit)                                                                                     \
+  F(GetUniqueId)                                                                                   \
+  F(GetVersion)                                                                                    \
+  F(GroupEnd)                                                                                      \
+  F(GroupStart)                                                                                    \
+  F(MemAlloc)                                                                                      \
+  F(MemFree)                                                                                       \
+  F(Recv)                                                                                          \
+  F(ReduceScatter)                                                                                 \
+  F(Send)
 
 /// Functions of later versions; null if the library does not have them.
 #define TILEWRIGHT_NCCL_LATER_FUNCTIONS(F)                                                         \
