@@ -81,33 +81,35 @@ private:
     return kind == "device" || kind == "pinned_host" || kind == "unpinned_host";
   }
 
+  /// Checks a parameter or result, and appends the size of its array.
+  template <typename T>
+  Status checkArray(const T &array, const char *what, size_t i, std::vector<int64_t> &sizes) {
+    TILEWRIGHT_ASSIGN(int64_t bytes, arrayBytesOf(array.type, what, i));
+    sizes.push_back(bytes);
+    return isKnownMemory(array.memoryKind)
+               ? Status()
+               : signature(what, " ", i, " has unknown memory kind '", array.memoryKind, "'");
+  }
+
   Status checkSignature() {
     constexpr int64_t most = int64_t(1) << 24;
     if (executable.replicas < 1 || executable.replicas > most || executable.partitions < 1 ||
         executable.partitions > most)
       return signature("the executable is for ", executable.replicas, " replicas and ",
                        executable.partitions, " partitions; each must be from 1 to ", most);
-    for (size_t i = 0; i < executable.parameters.size(); ++i) {
-      const Parameter &parameter = executable.parameters[i];
-      TILEWRIGHT_ASSIGN(int64_t bytes, arrayBytesOf(parameter.type, "parameter", i));
-      parameterBytes.push_back(bytes);
-      if (!isKnownMemory(parameter.memoryKind))
-        return signature("parameter ", i, " has unknown memory kind '", parameter.memoryKind, "'");
-    }
+    for (size_t i = 0; i < executable.parameters.size(); ++i)
+      TILEWRIGHT_TRY(checkArray(executable.parameters[i], "parameter", i, parameterBytes));
     std::vector<bool> isTaken(executable.parameters.size());
     for (size_t i = 0; i < executable.results.size(); ++i) {
       const ResultInfo &result = executable.results[i];
-      TILEWRIGHT_ASSIGN(int64_t bytes, arrayBytesOf(result.type, "result", i));
-      resultBytes.push_back(bytes);
-      if (!isKnownMemory(result.memoryKind))
-        return signature("result ", i, " has unknown memory kind '", result.memoryKind, "'");
+      TILEWRIGHT_TRY(checkArray(result, "result", i, resultBytes));
       if (result.aliasOf == none)
         continue;
       if (result.aliasOf >= executable.parameters.size())
         return signature("result ", i, " aliases parameter ", result.aliasOf, ", but there are ",
                          executable.parameters.size(), " parameters");
       if (executable.parameters[result.aliasOf].donation == Donation::none ||
-          parameterBytes[result.aliasOf] != bytes || isTaken[result.aliasOf])
+          parameterBytes[result.aliasOf] != resultBytes[i] || isTaken[result.aliasOf])
         return signature(
             "result ", i, " aliases parameter ", result.aliasOf,
             ", which must be donated, aliased by only one result, and have the same size");

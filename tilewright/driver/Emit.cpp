@@ -154,7 +154,7 @@ Status Emitter::emitSignature(func::FuncOp function) {
     StringAttr text = attributes ? attributes.getAs<StringAttr>("exec.sharding") : nullptr;
     return text ? text.str() : "";
   };
-  // Packed arrays are bytes in the plan; the signature has the type that the caller knows.
+  // The plan stores packed arrays as bytes; the signature keeps the caller's type.
   auto arrayType = [](DictionaryAttr attributes, Type type) -> artifact::TensorType {
     TypeAttr array = attributes ? attributes.getAs<TypeAttr>("exec.array_type") : nullptr;
     return tensorTypeOf(array ? array.getValue() : type);

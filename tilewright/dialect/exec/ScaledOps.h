@@ -17,17 +17,17 @@ llvm::SmallVector<int64_t> scaleShapeOf(llvm::ArrayRef<int64_t> operand, int64_t
 
 /// How a tensor unit multiplies two types of elements with scales of one type.
 struct ScaledKind {
-  /// The bits of an element, equal for both operands.
+  /// The bits per element, the same for both operands.
   int64_t bits = 8;
-  /// The number of elements of one instruction along K: 32 bytes.
+  /// The number of elements that one instruction takes along K, which are 32 bytes.
   int64_t depth() const { return 256 / bits; }
-  /// The number of groups of 4 scales that a row has for a line of 128 bytes of elements.
+  /// How many groups of 4 scales belong to 128 bytes of a row.
   int64_t groups(int64_t block) const { return 1024 / bits / block / 4; }
 };
 
-/// The kind of a product of these types; nullopt if no tensor core supports it. Supported are e4m3
-/// and e5m2 in any combination, and e2m1 with itself, with an e8m0 scale for 32 elements; also e2m1
-/// with itself with an e4m3 scale for 16.
+/// How tensor cores multiply these types; nullopt if none can. They can multiply e4m3 and e5m2 in
+/// any combination, and e2m1 by itself, with one e8m0 scale per 32 elements; and e2m1 by itself
+/// with one e4m3 scale per 16.
 std::optional<ScaledKind> scaledKindOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
                                        int64_t block);
 

@@ -257,10 +257,10 @@ static bool dilatesInput(stablehlo::ConvolutionOp op) {
 }
 
 namespace {
-/// The dimensions of the sum of a convolution: the window's, and the input features of a group, in
-/// an order such that the last one is the best to tile. A window that has at most as many taps as
-/// positions is iterated tap by tap, so it comes first; otherwise it is like a contracted dimension
-/// (the gradient of the weights).
+/// The dimensions that a convolution sums over: those of the window and the input features of a
+/// group. The order puts the dimension that is best to tile last. A window with no more taps than
+/// positions is iterated tap by tap, so it comes first; a larger one (in the gradient of the
+/// weights) is treated like a contracted dimension.
 struct ConvolutionSum {
   static constexpr int64_t features = -1; // instead of a spatial dimension
   SmallVector<int64_t> order;             // spatial dimensions, or `features`

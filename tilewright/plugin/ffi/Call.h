@@ -47,8 +47,8 @@ private:
 /// are row-major. LAPACK needs column-major buffers.
 inline constexpr std::string_view operandLayouts = "tilewright.operand_layouts";
 inline constexpr std::string_view resultLayouts = "tilewright.result_layouts";
-/// If the call has this attribute, the plan's buffers already have these layouts, and the plan's
-/// types have their dimensions from the major to the minor one.
+/// With this attribute, the plan's buffers already have these layouts, and the plan's types list
+/// the dimensions from major to minor.
 inline constexpr std::string_view transposedBuffers = "tilewright.transposed";
 
 /// Data that a run passes to its custom calls.

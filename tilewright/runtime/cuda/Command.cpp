@@ -9,10 +9,11 @@ static bool isCluster(const artifact::GpuLaunch &launch) {
   return launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
 }
 
-static CUlaunchAttributeValue clusterOf(const artifact::GpuLaunch &launch) {
-  CUlaunchAttributeValue value = {};
-  value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
-  return value;
+CUlaunchAttribute clusterAttribute(const artifact::GpuLaunch &launch) {
+  CUlaunchAttribute cluster = {};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  return cluster;
 }
 
 Command::Command(const artifact::GpuLaunch &launch, CUfunction function,
@@ -114,17 +115,9 @@ Status Command::submit(CudaDevice &device, CUstream stream) {
     return isNothing() ? Status()
                        : TILEWRIGHT_CUDA(device, cuMemcpyAsync, pointers[0], pointers[1],
                                          static_cast<size_t>(buffers[0].bytes), stream);
-  CUlaunchAttribute cluster = {};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value = clusterOf(*launch);
+  CUlaunchAttribute cluster = clusterAttribute(*launch);
   CUlaunchConfig config = {};
-  config.gridDimX = launch->grid[0];
-  config.gridDimY = launch->grid[1];
-  config.gridDimZ = launch->grid[2];
-  config.blockDimX = launch->block[0];
-  config.blockDimY = launch->block[1];
-  config.blockDimZ = launch->block[2];
-  config.sharedMemBytes = launch->sharedBytes;
+  setSizes(config, *launch);
   config.hStream = stream;
   config.attrs = &cluster;
   config.numAttrs = isCluster(*launch) ? 1 : 0;
@@ -134,13 +127,7 @@ Status Command::submit(CudaDevice &device, CUstream stream) {
 CUDA_KERNEL_NODE_PARAMS_v2 Command::nodeParameters() {
   CUDA_KERNEL_NODE_PARAMS_v2 node = {};
   node.func = function;
-  node.gridDimX = launch->grid[0];
-  node.gridDimY = launch->grid[1];
-  node.gridDimZ = launch->grid[2];
-  node.blockDimX = launch->block[0];
-  node.blockDimY = launch->block[1];
-  node.blockDimZ = launch->block[2];
-  node.sharedMemBytes = launch->sharedBytes;
+  setSizes(node, *launch);
   node.kernelParams = parameters.data();
   return node;
 }
@@ -168,9 +155,8 @@ Status Command::addTo(CudaDevice &device, CUgraph graph, CUgraphNode before) {
                                  &parameters));
   if (!isCluster(*launch))
     return Status();
-  const CUlaunchAttributeValue cluster = clusterOf(*launch);
-  return TILEWRIGHT_CUDA(device, cuGraphKernelNodeSetAttribute, node,
-                         CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster);
+  const CUlaunchAttribute cluster = clusterAttribute(*launch);
+  return TILEWRIGHT_CUDA(device, cuGraphKernelNodeSetAttribute, node, cluster.id, &cluster.value);
 }
 
 Status Command::renew(CudaDevice &device, CUgraphExec graph) {

@@ -10,6 +10,20 @@
 
 namespace tilewright::runtime::cuda {
 
+/// Sets the sizes of a launch in CUDA's parameters of a launch or of a graph's node.
+template <typename T> void setSizes(T &to, const artifact::GpuLaunch &launch) {
+  to.gridDimX = launch.grid[0];
+  to.gridDimY = launch.grid[1];
+  to.gridDimZ = launch.grid[2];
+  to.blockDimX = launch.block[0];
+  to.blockDimY = launch.block[1];
+  to.blockDimZ = launch.block[2];
+  to.sharedMemBytes = launch.sharedBytes;
+}
+
+/// The attribute of a launch or node that sets the size of its clusters.
+CUlaunchAttribute clusterAttribute(const artifact::GpuLaunch &launch);
+
 /// The addresses of a plan's allocations in a run.
 using Addresses = std::span<const CUdeviceptr>;
 

@@ -1,4 +1,5 @@
 #include "tilewright/runtime/cuda/CudaModule.h"
+#include "tilewright/runtime/cuda/Command.h"
 #include "tilewright/runtime/cuda/FindDriver.h"
 #include "tilewright/support/Concat.h"
 
@@ -190,17 +191,9 @@ Status CudaModule::findFunction(const Kernel &kernel) {
   if (blocks > portable)
     TILEWRIGHT_TRY(TILEWRIGHT_CUDA(device, cuFuncSetAttribute, function,
                                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
-  CUlaunchAttribute cluster = {};
-  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-  cluster.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  CUlaunchAttribute cluster = clusterAttribute(launch);
   CUlaunchConfig config = {};
-  config.gridDimX = launch.grid[0];
-  config.gridDimY = launch.grid[1];
-  config.gridDimZ = launch.grid[2];
-  config.blockDimX = launch.block[0];
-  config.blockDimY = launch.block[1];
-  config.blockDimZ = launch.block[2];
-  config.sharedMemBytes = launch.sharedBytes;
+  setSizes(config, launch);
   int most = 0;
   TILEWRIGHT_TRY(
       TILEWRIGHT_CUDA(device, cuOccupancyMaxPotentialClusterSize, &most, function, &config));

@@ -1,9 +1,9 @@
-// The library kernel `attention`, and its gradients: strides of a call's tensors as problems.
+// Library kernel `attention` and its gradients: turns a call's tensors and strides into a problem.
 //
-// The field `dims` has the lists of all operands, and then of the first result, or of three
-// results: the latter is the backward pass, whose operands are queries, keys, values, the
-// cotangent, the result, and inputs of the bodies, and whose results are the gradients of queries,
-// keys and values.
+// The field `dims` lists the dimensions of all operands, followed by those of the first result or
+// of three results. Three mark the backward pass: its operands are queries, keys, values, the
+// cotangent, the forward result, and inputs of the bodies; its results are the gradients of
+// queries, keys and values.
 #include "tilewright/runtime/cpu/attention/AttentionBackward.h"
 #include "tilewright/runtime/cpu/library/CallReader.h"
 

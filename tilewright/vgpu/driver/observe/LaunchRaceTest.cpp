@@ -83,6 +83,7 @@ protected:
     module = load(kernels.c_str());
     data = allocate(64);
     to = allocate(64);
+    elsewhere = allocate(8192);
     ASSERT_CUDA(cuda().cuMemsetD8_v2(data, 0, 64));
     before = report();
   }
@@ -98,6 +99,27 @@ protected:
     EXPECT_CUDA(
         cuda().cuLaunchKernel(function(in, name), 1, 1, 1, 1, 1, 1, 0, on, values, nullptr));
   }
+  /// Runs a kernel on the peer's stream; the calling thread's context stays that of device 0.
+  template <typename... Arguments> void runOnPeer(const char *name, Arguments... arguments) {
+    EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
+    run(peerModule, name, peerStream, arguments...);
+    EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  }
+  /// Lets all later work of `two` wait for the work that `one` has now.
+  void orderTwoAfterOne() {
+    const CUevent done = event();
+    EXPECT_CUDA(cuda().cuEventRecord(done, one));
+    EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  }
+  /// Runs `put` on `two` after `one`, with memory of its own, before the work of `late`, which
+  /// waits for the gate.
+  void finishBefore(CUstream late, Gate &gate) {
+    orderTwoAfterOne();
+    run(module, "put", two, elsewhere + 4096);
+    EXPECT_CUDA(cuda().cuStreamSynchronize(two));
+    gate.open();
+    EXPECT_CUDA(cuda().cuStreamSynchronize(late));
+  }
   /// Waits for both devices; a finding is never for the last launch alone.
   void finish() {
     EXPECT_CUDA(cuda().cuStreamSynchronize(one));
@@ -112,37 +134,35 @@ protected:
     text.resize(read(text.data(), text.size()));
     return text;
   }
-  bool hasNewFinding() { return report() != before; }
+  void expectNoFinding() {
+    finish();
+    EXPECT_EQ(report(), before);
+  }
 
   CUcontext peer = nullptr;
   CUmodule module = nullptr, peerModule = nullptr;
   CUstream one = nullptr, two = nullptr, peerStream = nullptr;
-  CUdeviceptr data = 0, to = 0;
+  CUdeviceptr data = 0, to = 0, elsewhere = 0;
   std::string before;
 };
 
 TEST_F(LaunchRaceTest, OneStreamOrdersItsLaunches) {
   run(module, "put", one, data);
   run(module, "get", one, data, to);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, EventsAndTheHostOrderStreams) {
   run(module, "put", one, data);
-  const CUevent done = event();
-  EXPECT_CUDA(cuda().cuEventRecord(done, one));
-  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
+  orderTwoAfterOne();
   run(module, "get", two, data, to);
   EXPECT_CUDA(cuda().cuStreamSynchronize(two));
   run(module, "put", one, data);
   EXPECT_CUDA(cuda().cuStreamSynchronize(one));
   run(module, "get", two, data, to);
   EXPECT_CUDA(cuda().cuStreamSynchronize(two));
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "put", peerStream, data);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  runOnPeer("put", data);
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, AnEventThatIsDoneAlreadyOrdersToo) {
@@ -153,57 +173,39 @@ TEST_F(LaunchRaceTest, AnEventThatIsDoneAlreadyOrdersToo) {
   }
   EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
   run(module, "get", two, data, to);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, ALaunchAfterAllOthersDoesNotHideThemFromTheNext) {
   Gate gate;
   const CUstream late = stream();
-  const CUevent done = event();
-  const CUdeviceptr elsewhere = allocate(8192);
   EXPECT_CUDA(cuda().cuLaunchHostFunc(late, Gate::wait, &gate));
   run(module, "put_late", late, data);
   run(module, "put", one, data);
-  EXPECT_CUDA(cuda().cuEventRecord(done, one));
-  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
-  run(module, "put", two, elsewhere + 4096);
-  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
-  gate.open();
-  EXPECT_CUDA(cuda().cuStreamSynchronize(late));
+  finishBefore(late, gate);
   EXPECT_THAT(report(), HasSubstr("put_late"));
 }
 
 TEST_F(LaunchRaceTest, ALaunchAfterAllOthersDoesNotHideTheirFlagsFromTheNext) {
   Gate gate;
   const CUstream late = stream();
-  const CUevent done = event();
-  const CUdeviceptr flag = data + 32, elsewhere = allocate(8192);
+  const CUdeviceptr flag = data + 32;
   EXPECT_CUDA(cuda().cuLaunchHostFunc(late, Gate::wait, &gate));
   run(module, "receive", late, data, flag, to);
   run(module, "send_gpu", one, data, flag);
-  EXPECT_CUDA(cuda().cuEventRecord(done, one));
-  EXPECT_CUDA(cuda().cuStreamWaitEvent(two, done, 0));
-  run(module, "put", two, elsewhere + 4096);
-  EXPECT_CUDA(cuda().cuStreamSynchronize(two));
-  gate.open();
-  EXPECT_CUDA(cuda().cuStreamSynchronize(late));
-  EXPECT_FALSE(hasNewFinding()) << report();
+  finishBefore(late, gate);
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, FlagsOrderKernelsThatRunTogether) {
   const CUdeviceptr flag = data + 32;
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "receive", peerStream, data, flag, to);
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  runOnPeer("receive", data, flag, to);
   run(module, "send_sys", one, data, flag);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
   EXPECT_CUDA(cuda().cuMemsetD8_v2(data, 0, 64));
   run(module, "receive", two, data, flag, to);
   run(module, "send_gpu", one, data, flag); // .gpu is enough on one device
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
 }
 
 // The tests above must not report anything, so those that do come last: a finding is reported once.
@@ -244,32 +246,24 @@ TEST_F(LaunchRaceTest, MemoryIsTheSameAtAllItsAddresses) {
 
 TEST_F(LaunchRaceTest, AFlagOfALaterKernelOfTheStreamCoversTheEarlierOnes) {
   const CUdeviceptr flag = data + 32, other = data + 16;
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "receive", peerStream, data, flag, to);
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  runOnPeer("receive", data, flag, to);
   run(module, "put", one, data);
   run(module, "send_sys", one, other, flag);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, LaunchesAfterTheReaderOfAFlagComeAfterWhatEndedBeforeItsWriter) {
   const CUdeviceptr flag = data + 32, other = data + 16;
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "receive", peerStream, other, flag, to + 16);
-  run(peerModule, "put", peerStream, data);
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  runOnPeer("receive", other, flag, to + 16);
+  runOnPeer("put", data);
   run(module, "get", one, data, to);
   run(module, "send_sys", one, other, flag);
-  finish();
-  EXPECT_FALSE(hasNewFinding()) << report();
+  expectNoFinding();
 }
 
 TEST_F(LaunchRaceTest, AFlagOfAnotherStreamCoversNothingElse) {
   const CUdeviceptr flag = data + 32, other = data + 16;
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "receive", peerStream, data, flag, to);
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  runOnPeer("receive", data, flag, to);
   run(module, "put", two, data);
   run(module, "send_sys", one, other, flag);
   finish();
@@ -278,9 +272,7 @@ TEST_F(LaunchRaceTest, AFlagOfAnotherStreamCoversNothingElse) {
 
 TEST_F(LaunchRaceTest, ScopeGpuDoesNotReachAnotherDevice) {
   const CUdeviceptr flag = data + 32;
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(peer));
-  run(peerModule, "receive", peerStream, data, flag, to);
-  EXPECT_CUDA(cuda().cuCtxSetCurrent(context));
+  runOnPeer("receive", data, flag, to);
   run(module, "send_gpu", one, data, flag);
   finish();
   EXPECT_THAT(report(), HasSubstr("by launches on different devices"));

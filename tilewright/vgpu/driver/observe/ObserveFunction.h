@@ -1,4 +1,4 @@
-// Shows checkers the memory that a function of the host accesses in place of a kernel.
+// Reports the memory accesses of a host function that stands in for a kernel to the checkers.
 #ifndef TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVEFUNCTION_H
 #define TILEWRIGHT_VGPU_DRIVER_OBSERVE_OBSERVEFUNCTION_H
 

@@ -67,8 +67,8 @@ private:
 
 /// The position to which a swizzle moves the byte at an address, as for matrix descriptors.
 uint32_t swizzled(TensorSwizzle swizzle, uint32_t address);
-/// Copies a row between its bytes in the order of global memory and shared memory, where the row
-/// begins at offset `place` of a block's memory.
+/// Copies a row between global memory's byte order and shared memory, where the row starts at
+/// offset `place` in the block's memory.
 void rowToShared(const Box &box, const std::byte *row, std::byte *shared, uint32_t place);
 void rowFromShared(const Box &box, std::byte *row, const std::byte *shared, uint32_t place);
 
