@@ -57,7 +57,7 @@ namespace {
 class Passes : public codegen::CodegenPasses {
 public:
   void add(Pass *pass) override {
-    // LLVM has no option for it.
+    // LLVM has no option to disable it.
     static const AnalysisID unwanted =
         std::unique_ptr<Pass>(createStraightLineStrengthReducePass())->getPassID();
     if (pass->getPassID() == unwanted)

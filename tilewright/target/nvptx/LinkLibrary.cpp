@@ -16,7 +16,7 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// The functions that the module calls and does not have.
+/// The functions that the module calls but does not define.
 static SmallVector<std::string> missingFunctions(const Module &code) {
   SmallVector<std::string> names;
   for (const Function &function : code)
@@ -25,7 +25,7 @@ static SmallVector<std::string> missingFunctions(const Module &code) {
   return names;
 }
 
-/// Inlines the functions that kernels call, and deletes those that are not called then.
+/// Inlines the functions that kernels call, and then deletes those that are no longer called.
 static void inlineCalls(Module &code, ArrayRef<std::string> called) {
   for (const std::string &name : called) {
     Function *function = code.getFunction(name);
@@ -59,7 +59,7 @@ Status linkLibrary(Module &code, const std::string &path) {
                          ", but no device library is given; pass the path of NVSHMEM's "
                          "libnvshmem_device bitcode (CodegenOptions::deviceLibrary)"));
   SMDiagnostic problem;
-  // Lazily: the library has thousands of functions, of which kernels call a few.
+  // Load lazily: the library has thousands of functions, of which kernels call a few.
   std::unique_ptr<Module> library = getLazyIRFileModule(path, problem, code.getContext());
   if (!library)
     return Status(Error::gpuCodegen, concat("the device library ", path,
@@ -68,7 +68,7 @@ Status linkLibrary(Module &code, const std::string &path) {
   for (const GlobalObject &object : code.global_objects())
     if (!object.isDeclaration())
       own.insert(object.getName());
-  // The layouts of versions of LLVM differ in address spaces that the library does not use.
+  // LLVM versions differ in the data layout of address spaces that the library does not use.
   library->setDataLayout(code.getDataLayout());
   library->setTargetTriple(code.getTargetTriple());
   if (Linker::linkModules(code, std::move(library), Linker::LinkOnlyNeeded))

@@ -1,4 +1,4 @@
-// Collective: what two collectives must have in common to be merged, and what they cost.
+// Collective: the properties in which two collectives must agree to be merged, and their cost.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_COLLECTIVE_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_COLLECTIVE_H
 

@@ -55,7 +55,7 @@ std::optional<CollectiveKey> bucketKeyOf(Operation *op) {
   return key;
 }
 
-/// Replaces the ops by one op with the operands of all, in front of the last one. The block may
+/// Replaces the ops by one op with the operands of all, inserted before the last one. The block may
 /// need sorting afterwards.
 Operation *joinOperands(const Bucket &bucket) {
   Operation *last = bucket.back();
@@ -83,8 +83,8 @@ RankedTensorType withShape(Value value, ArrayRef<int64_t> shape) {
   return cast<RankedTensorType>(value.getType()).clone(shape);
 }
 
-/// Replaces reduce_scatters by a single one of a concatenation: each operand becomes a matrix
-/// with a row for each rank, and the rows are joined.
+/// Replaces several reduce_scatters by one of a concatenation: each operand becomes a matrix with a
+/// row for each rank, and the matrices are concatenated row by row.
 Operation *joinScattered(const Bucket &bucket, int64_t ranks) {
   Operation *last = bucket.back();
   OpBuilder builder(last);

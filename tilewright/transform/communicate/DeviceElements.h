@@ -1,4 +1,4 @@
-// DeviceElements: rewrites reductions that a GPU library does not support with those that it does.
+// DeviceElements: expresses reductions that a GPU library does not support by those that it does.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_DEVICEELEMENTS_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_DEVICEELEMENTS_H
 
@@ -9,8 +9,8 @@
 
 namespace tilewright::communicate {
 
-/// Another way to reduce elements: encode them, reduce the encoded parts by another operation, and
-/// decode the result. It is the same, bit for bit.
+/// An equivalent way to reduce elements: encode them, reduce the encoded parts by another
+/// operation, and decode the result. The result is the same, bit for bit.
 class DeviceReduction {
 public:
   enum class Codec {

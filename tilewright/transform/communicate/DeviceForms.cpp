@@ -161,7 +161,8 @@ private:
     return SmallVector<Value>(gather.getResults());
   }
 
-  /// Each rank's part of every member: rows[q] is the part of member q for this rank.
+  /// This rank's part of every member's operand: rows[q] is the part that member q has for this
+  /// rank.
   Value exchangeRows(OpBuilder &builder, stablehlo::ReduceScatterOp op, Value rows) {
     // all_to_all numbers processes differently from reduce_scatter, so the groups list the ranks
     // themselves.

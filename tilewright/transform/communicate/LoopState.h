@@ -31,7 +31,7 @@ public:
   static bool isPossible(stablehlo::WhileOp loop, mlir::Value value);
 
   enum class Iteration { first, next };
-  /// Computes the value of the first iteration (in front of the loop), or of the next one (in its
+  /// Computes the value for the first iteration (before the loop), or for the next one (in its
   /// body).
   IterationClone(stablehlo::WhileOp loop, mlir::OpBuilder &builder, Iteration iteration)
       : loop(loop), builder(builder), iteration(iteration) {}

@@ -58,7 +58,7 @@ struct MoveOutOfLoops : impl::MoveOutOfLoopsPassBase<MoveOutOfLoops> {
       return;
     allowance = memoryAllowance(function, memory);
     link.emplace(transform::Link::of(exec::targetOf(function)));
-    // Inner loops first, so that a collective can leave several loops.
+    // Visit inner loops first, so that a collective can leave several loops.
     SmallVector<stablehlo::WhileOp> loops;
     function.walk([&](stablehlo::WhileOp loop) { loops.push_back(loop); });
     for (stablehlo::WhileOp loop : loops) {
@@ -106,7 +106,7 @@ private:
   }
   static int64_t resultBytes(Operation *op) { return bytesOf(op->getResultTypes()); }
 
-  /// A carried value to which the body only adds reductions, or into which it only writes them.
+  /// A carried value to which the body only adds reductions, or into which it only stores them.
   std::optional<Accumulation> findAccumulation(stablehlo::WhileOp loop) {
     Block &body = loop.getBody().front();
     for (unsigned i = 0; i < loop->getNumOperands(); ++i) {

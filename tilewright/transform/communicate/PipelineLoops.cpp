@@ -91,7 +91,7 @@ private:
         gathers.push_back(&op);
     if (gathers.empty())
       return loop;
-    // Those of the first iteration run before the loop.
+    // The gathers of the first iteration run before the loop.
     OpBuilder builder(loop);
     IterationClone first(loop, builder, IterationClone::Iteration::first);
     SmallVector<Value> inits;
@@ -99,7 +99,7 @@ private:
       llvm::append_range(inits, cloneGather(builder, gather, first)->getResults());
     const unsigned before = loop->getNumOperands();
     loop = addState(loop, inits);
-    // The others run at the beginning of the body, for the next iteration.
+    // The other gathers run at the beginning of the body, for the next iteration.
     Block &body = loop.getBody().front();
     builder.setInsertionPointToStart(&body);
     IterationClone next(loop, builder, IterationClone::Iteration::next);
@@ -199,11 +199,11 @@ private:
       report(stored.reduction, "ends one iteration later");
       const Value operand = stored.reduction->getOperand(0);
       SmallVector<Value> indices(stored.update.getStartIndices());
-      // In the body: the value of the previous iteration.
+      // In the body, use the value of the previous iteration.
       IRMapping inBody;
       inBody.map(operand, body.getArgument(state));
       inBody.map(stored.update.getOperand(), body.getArgument(stored.stack));
-      // After the loop: the value of the last iteration.
+      // After the loop, use the value of the last iteration.
       IRMapping behind;
       behind.map(operand, loop->getResult(state));
       behind.map(stored.update.getOperand(), loop->getResult(stored.stack));

@@ -621,7 +621,8 @@ private:
     const Mode &now = *this->now[at(node)], *best = &now;
     for (const Mode &mode : modes.placing(node, now, axis)) {
       const double limit = price - 1e-9 * before;
-      // Most modes end here: where nothing is resharded, only less work would be cheaper.
+      // Most modes are rejected here, without a price: even if nothing needs resharding, a mode
+      // with this much work is not cheaper.
       if (mode.work >= limit || &mode == &now || mode.choice == now.choice)
         continue;
       set(node, mode);

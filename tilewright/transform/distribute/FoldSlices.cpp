@@ -22,7 +22,8 @@ std::optional<FoldedSlices> FoldedSlices::of(Operation *op) {
   return folded;
 }
 
-/// The slice that defines a value, if it takes adjacent rows along `dim` and everything else.
+/// The slice that defines a value, if it takes adjacent rows along `dim` and all of the other
+/// dimensions.
 static stablehlo::SliceOp sliceAlong(Value value, size_t dim) {
   auto slice = value.getDefiningOp<stablehlo::SliceOp>();
   if (!slice || !isPlainTensor(slice.getOperand().getType()))

@@ -27,11 +27,11 @@ struct FoldedSlices {
 };
 
 /// Folds slices into the concatenates that read them if the result is as large as a sliced tensor,
-/// as in `jnp.roll`: concatenate(x[k:], x[:k]). The slices alone have sizes that cannot be sharded
-/// like the tensor, but the whole can: each device needs a few rows of others.
+/// as in `jnp.roll`: concatenate(x[k:], x[:k]). The sizes of the slices alone cannot be sharded
+/// like the tensor, but the concatenation can: each device needs a few rows of other devices.
 void foldSlices(mlir::func::FuncOp main);
 
-/// Turns what foldSlices() made, and was not divided, into slices and concatenates again.
+/// Turns folded concatenations that were not divided back into slices and concatenates.
 void expandFoldedSlices(mlir::func::FuncOp main);
 
 } // namespace tilewright::distribute

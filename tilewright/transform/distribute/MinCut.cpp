@@ -88,7 +88,7 @@ std::vector<bool> MinCut::solve() {
     while (push(source, infinite) > 0) {
     }
   }
-  // The sink's side is as small as possible if it is what can still reach the sink.
+  // To make the sink's side as small as possible, include only nodes that can still reach the sink.
   std::vector<bool> reaches(edgesOf.size());
   std::vector<size_t> queue = {sink};
   reaches[sink] = true;

@@ -225,7 +225,7 @@ bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &ch
             isFull &= node.rule.loop(loop).size == 1;
             continue;
           }
-          // A manual computation's tie has the shape of its body.
+          // The shape of a manual computation's tie is that of the computation's body.
           const int64_t size =
               numbers.size() > 1 || !node.isOp ? node.rule.loop(loop).size : shape[dim];
           if (!isFull || size % count != 0)

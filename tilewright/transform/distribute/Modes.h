@@ -10,7 +10,7 @@
 
 namespace tilewright::distribute {
 
-/// A choice with what follows from it, by number (Prices).
+/// A choice and its consequences, identified by numbers (Prices).
 struct Mode {
   Choice choice;
   llvm::SmallVector<int, 3> wants, gives; // shardings of operands and results
@@ -24,14 +24,14 @@ struct MeshAxisRef {
   bool operator==(const MeshAxisRef &) const = default;
 };
 
-/// Makes the modes of nodes for axes that are placed one after the other. Nodes that differ in
-/// nothing that modes depend on, such as elementwise ops on tensors of the same shape, share them.
+/// Makes the modes of nodes for axes that are placed one after the other. Nodes whose modes would
+/// be equal, such as elementwise ops on tensors of the same shape, share them.
 class Modes {
 public:
   Modes(const ShardingGraph &graph, Prices &prices);
 
-  /// From now on, `axis` is placed. Shardings that the program fixes are followed only along axes
-  /// that are.
+  /// From now on, `axis` counts as placed. Shardings that the program fixes are followed only along
+  /// placed axes.
   void activate(const MeshAxisRef &axis) {
     active.push_back(axis);
     earlier.push_back(std::move(made));
@@ -39,12 +39,13 @@ public:
     placed.clear();
   }
 
-  /// All modes live as long as this.
+  /// All modes live as long as this object.
   const Mode &makeOne(int node, Choice choice) {
     return singles.emplace_back(make(node, std::move(choice)));
   }
-  /// The choice of `now` without `axis`, then with it in each loop that it can split, then as a
-  /// partial sum. Made once. `now` is a mode of the node, and `axis` is active.
+  /// The alternatives for one axis: the choice `now` without `axis`, then with it in each loop that
+  /// it can split, then as a partial sum. Computed once. `now` must be a mode of the node, and
+  /// `axis` must be active.
   const std::vector<Mode> &placing(int node, const Mode &now, const MeshAxisRef &axis);
 
 private:
@@ -65,9 +66,9 @@ private:
   std::vector<double> flops; // of each node
   std::vector<llvm::SmallVector<int, 3>> inTypes, outTypes;
   std::vector<int> firstAlike; // of each node: the first one that has the same modes
-  /// What placing() returned, by the present mode and the number of the axis in `active`.
+  /// What placing() returned, by the current mode and the index of the axis in `active`.
   llvm::DenseMap<std::pair<const Mode *, unsigned>, const std::vector<Mode> *> placed;
-  /// Of each node that is the first of its kind: what placing() made of a choice without the axis.
+  /// For the first node of each kind: what placing() made of a choice without the axis.
   struct Placing {
     Choice base;
     MeshAxisRef axis;

@@ -24,7 +24,7 @@ struct OpPlan {
 };
 
 /// Distributes the axes of a dimension over its loops, outermost first. An axis that is larger than
-/// what remains of a loop is split into sub-axes. Ends where a loop is not divisible or the
+/// the remainder of a loop is split into sub-axes. Stops where a loop is not divisible or the
 /// dimension has no more loops. Returns the axes of each loop of the list.
 std::vector<Axes> axesPerLoop(const ShardingRule &rule, const ShardingRule::Dim &dim,
                               const Axes &axes);

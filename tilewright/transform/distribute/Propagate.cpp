@@ -12,7 +12,7 @@ public:
   explicit Propagation(const ShardingGraph &graph) : graph(graph), shardings(graph.values.size()) {}
 
   void run() {
-    // The second pass sees what loop bodies return.
+    // In the second pass, the values that loop bodies return are known.
     for (int pass = 0; pass < 2; ++pass) {
       auto rule = graph.functionRules.begin();
       for (auto [number, node] : llvm::enumerate(graph.nodes)) {
@@ -33,7 +33,7 @@ private:
       choice.mesh = node.mesh;
       choice.loops = node.fixed;
     }
-    // Of several operands that shard a loop, the largest decides.
+    // If several operands shard a loop, the largest operand decides.
     SmallVector<unsigned, 4> bySize;
     for (unsigned in = 0; in < node.inValues.size(); ++in)
       bySize.push_back(in);
@@ -55,13 +55,14 @@ private:
     return type && type.hasStaticShape() ? type.getNumElements() : 0;
   }
 
-  /// Splits the loops of a node as an operand is sharded, where they are not split yet.
+  /// Splits those loops of a node that are not split yet as an operand is sharded.
   void follow(const GraphNode &node, unsigned in, Choice &choice) const {
     const Sharding &from = of(node.inValues[in]);
     if (!from.isSharded() || (choice.mesh && choice.mesh != from.mesh))
       return;
     for (auto [dim, loops] : llvm::enumerate(node.rule.operands[in])) {
-      // A manual computation passes on what shards its operand inside of the manual axes.
+      // A manual computation propagates the shardings of its operand along axes that are not
+      // manual.
       Axes inner = from.along(dim);
       const Axes &outer = node.outerIn.along(dim);
       if (!llvm::equal(outer, llvm::ArrayRef(inner).take_front(outer.size())))
@@ -74,8 +75,8 @@ private:
       std::vector<Axes> all = axesPerLoop(node.rule, loops, inner);
       for (auto [number, axes] : llvm::zip_equal(loops, all)) {
         const auto loop = static_cast<size_t>(number);
-        // A loop that each device needs whole passes shardings on, too: what is sharded before a
-        // sort is sharded after it.
+        // Shardings also propagate through a loop that each device computes completely: a value
+        // that is sharded before a sort is sharded after it.
         if (axes.empty() || node.rule.loops[loop].kind == LoopKind::reduced ||
             node.rule.loops[loop].blocked || !choice.loops[loop].empty() ||
             (node.isFixed && node.isClosed[loop]) ||

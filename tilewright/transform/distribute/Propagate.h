@@ -6,11 +6,11 @@
 
 namespace tilewright::distribute {
 
-/// Fixes the shardings of results for which the program has none. Such a result has the sharding
-/// that reaches it in program order from parameters and constraints: the output of a sharded batch
-/// is sharded, also after an op that needs the dimension whole, such as a sort, and a weight that
-/// was replicated stays replicated after its update, although a sharded one would be cheaper to
-/// compute.
+/// Fixes the shardings of results for which the program specifies none. Such a result gets the
+/// sharding that propagates to it, in program order, from parameters and constraints. So the output
+/// for a sharded batch is sharded, even after an op that needs the whole dimension, such as a sort.
+/// And a weight that was replicated stays replicated after its update, although a sharded one would
+/// be cheaper to compute.
 void fixResults(ShardingGraph &graph);
 
 } // namespace tilewright::distribute

@@ -30,7 +30,7 @@ public:
   }
   size_t count(AxisSet axes) const;
   int64_t ranks() const { return coordinates.ranks(); }
-  /// The axes along which a table indexed by rank changes.
+  /// The axes along which a table indexed by rank varies.
   AxisSet variesOf(const std::vector<int64_t> &table) const;
   GroupFacts factsOf(const interpret::RankGroups &groups) const;
 

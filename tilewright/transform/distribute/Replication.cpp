@@ -88,7 +88,7 @@ private:
       for (sdy::DimensionShardingAttr dimension : sharding.getDimShardings())
         for (sdy::AxisRefAttr axis : dimension.getAxes())
           bits |= named(axis.getName());
-      // Each rank holds a term of its own.
+      // Each rank holds a different term.
       for (sdy::AxisRefAttr axis : sharding.getUnreducedAxes())
         bits |= named(axis.getName());
       return bits;

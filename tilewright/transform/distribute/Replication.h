@@ -1,4 +1,4 @@
-// Replication: along which mesh axes the ranks may see different values, and so take different
+// Replication: the mesh axes along which ranks may see different values, and so take different
 // control-flow paths.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_REPLICATION_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_REPLICATION_H

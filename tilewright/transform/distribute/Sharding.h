@@ -46,8 +46,7 @@ struct Sharding {
   /// Whether any dimension is sharded.
   bool isSharded() const;
   int64_t count(size_t dim) const;
-  /// The size of a dimension of `size` elements with the padding at its end that makes shards
-  /// equal.
+  /// `size` rounded up, with padding at its end, so that all shards of the dimension are equal.
   int64_t padded(size_t dim, int64_t size) const;
   /// The axes of a dimension; none if the tensor is replicated.
   const Axes &along(size_t dim) const;
@@ -65,8 +64,8 @@ struct Sharding {
 
 /// Zeros of a type, also of a complex one.
 mlir::DenseElementsAttr zeroOf(mlir::RankedTensorType type);
-/// Elements that change nothing if `combine` (for example "stablehlo.add") combines them with
-/// others.
+/// The neutral elements of `combine` (for example "stablehlo.add"): combining them with others
+/// changes nothing.
 mlir::DenseElementsAttr neutralOf(mlir::RankedTensorType type, llvm::StringRef combine);
 
 class ShardBuilder {

@@ -28,8 +28,8 @@ Sharding nested(const Sharding &outer, const Sharding &inner) {
   return both;
 }
 
-/// How often a loop runs that counts from a constant to a constant in steps of one, as JAX writes
-/// fori_loop and scan; otherwise a guess.
+/// The trip count of a loop that counts from a constant to a constant in steps of one, as JAX
+/// writes fori_loop and scan; otherwise a guess.
 static double tripsOf(stablehlo::WhileOp loop) {
   constexpr double guess = 8;
   Block &condition = loop.getCond().front();
@@ -142,7 +142,7 @@ private:
       graph.meshes.push_back(mesh);
   }
 
-  /// Gives the node this sharding, and no other.
+  /// Restricts the node to this sharding.
   void fix(GraphNode &node, const Sharding &sharding) {
     addMesh(sharding.mesh);
     node.isFixed = true;
@@ -172,7 +172,7 @@ private:
   std::map<int64_t, int> groups; // node of each sharding group
 };
 
-/// Whether a loop is around the op, inside of `region`.
+/// Whether a loop inside `region` encloses the op.
 static bool isInLoopWithin(Operation *op, Region *region) {
   while (op->getParentRegion() != region) {
     op = op->getParentOp();
@@ -237,7 +237,7 @@ void ShardingGraph::Reader::readOther(Operation *op, double repeats) {
   SmallVector<OpOperand *> ins;
   for (OpOperand &use : op->getOpOperands())
     ins.push_back(&use);
-  // Regions of other ops read values from outside whole.
+  // Regions of other ops read outer values, which must therefore be replicated.
   for (Region &region : op->getRegions())
     region.walk([&](Operation *inner) {
       for (OpOperand &use : inner->getOpOperands())

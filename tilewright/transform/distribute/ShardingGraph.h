@@ -1,4 +1,5 @@
-// ShardingGraph: a program as nodes that shard values, with the shardings that the program fixes.
+// ShardingGraph: a program as a graph of nodes that shard values, with the shardings that the
+// program fixes.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGGRAPH_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_SHARDINGGRAPH_H
 
@@ -31,14 +32,15 @@ struct GraphNode {
   /// results.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1> linear;
 
-  /// The program's shardings of the loops: their axes, and which may not get more.
+  /// The shardings that the program fixes for the loops: their axes, and the loops that may not get
+  /// more axes.
   bool isFixed = false;
   std::shared_ptr<const numerics::MeshCoordinates> mesh;
   std::vector<Axes> fixed;
   std::vector<bool> isClosed;
   Axes fixedOpen;                            // unreduced axes
   llvm::StringRef combine = "stablehlo.add"; // along unreduced axes
-  /// For a manual computation: the sharding along manual axes, around that of the body.
+  /// For a manual computation: the sharding along the manual axes, as seen from outside its body.
   Sharding outerIn, outerOut;
   const std::vector<std::string> *manualAxes = nullptr; // axes that are not available here
 };
@@ -90,11 +92,12 @@ struct Choice {
   bool operator==(const Choice &) const = default;
 };
 
-/// The sharding that a node needs of an operand, and that of a result as it computes it.
+/// The sharding that a node requires of an operand, and the sharding that a result has after the
+/// node.
 Sharding wantedBy(const GraphNode &node, const Choice &choice, size_t in);
 Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out);
-/// Whether a node can be split so: it divides the values, no device needs a split loop whole, and
-/// results that are partial are combined by one op.
+/// Whether a node can be split in this way: the split divides the values, no device needs a split
+/// loop as a whole, and partial results are combined by a single op.
 bool fits(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);
 /// Whether dimensions are divisible and shards are contiguous.
 bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);

@@ -59,10 +59,10 @@ bool passesOn(mlir::Operation *op);
 
 /// Whether an op is the custom call `tilewright.sharding_rule`, which returns its last operands.
 /// Its `sdy.sharding_rule` says how the shardings of the results follow from those of all operands.
-/// It carries the rule of a function of JAX's custom_partitioning, whose body is divided like other
-/// code: the first operands are the function's parameters, the last ones are its results.
+/// It represents a function of JAX's custom_partitioning, whose body is divided like other code:
+/// the first operands are the function's parameters, the last ones its results.
 bool isRuleOfFunction(mlir::Operation *op);
-/// The operands that such a call returns.
+/// The operands that this call returns.
 llvm::MutableArrayRef<mlir::OpOperand> returnedBy(mlir::Operation *ruleOfFunction);
 /// The rule that `sdy.sharding_rule` of an op describes; nullopt if it has none, or if the factors
 /// of a dimension do not give its size.

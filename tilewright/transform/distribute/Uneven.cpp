@@ -18,9 +18,9 @@ using Sizes = SmallVector<int64_t, 4>;
 /// Chains of ops longer than this are padded in the middle, which bounds the recursion.
 constexpr int maxDepth = 500;
 
-/// Whether an op computes the same elements if pass loops of its rule get more iterations, and
-/// reduced ones get neutral elements. Others depend on sizes: random bits on the shape, indices on
-/// the size to which they are clamped.
+/// Whether an op computes the same elements when pass loops of its rule get more iterations, and
+/// reduced loops get neutral elements. Other ops depend on sizes: random bits on the shape, indices
+/// on the size to which they are clamped.
 bool isPaddable(Operation *op) {
   if (isa<stablehlo::CompositeOp>(op)) // fitAttributes() fits elementwise decompositions only
     return op->getNumOperands() == 1 && op->getOperandTypes() == op->getResultTypes();
@@ -100,8 +100,8 @@ private:
     ShardingRule rule;
     DenseMap<int, int64_t> sizes;
 
-    /// Adds what it takes for a tensor in `dims` to have the sizes `wanted`. False if a dimension
-    /// is not a loop of its own, or if its loop has another size already.
+    /// Adds the sizes that loops need so that a tensor in `dims` gets the sizes `wanted`. False if
+    /// a dimension is not a loop of its own, or if its loop already has another size.
     bool add(const ShardingRule::Dims &dims, ArrayRef<int64_t> now, ArrayRef<int64_t> wanted) {
       for (size_t dim = 0; dim < dims.size(); ++dim) {
         if (now[dim] == wanted[dim])
@@ -114,7 +114,7 @@ private:
       }
       return true;
     }
-    /// Whether no dimension has one of the loops and others.
+    /// Whether no dimension mixes one of these loops with other loops.
     bool isClean(ArrayRef<ShardingRule::Dims> tensors) const {
       for (const ShardingRule::Dims &dims : tensors)
         for (const ShardingRule::Dim &dim : dims)
@@ -141,7 +141,7 @@ private:
     return Wider{std::move(*rule), DenseMap<int, int64_t>()};
   }
 
-  /// Computes `op` with the padding of its operands, if that is possible.
+  /// Computes `op` including the padding of its operands, if that is possible.
   void follow(Operation *op) {
     std::optional<Wider> wider = ruleOf(op);
     if (!wider)
@@ -154,7 +154,7 @@ private:
       make(op, *wider, 0);
   }
 
-  /// Emits a wider form of `op` and replaces it. Null if a dimension is in several loops.
+  /// Emits a wider form of `op` that replaces it. Null if a dimension consists of several loops.
   Operation *make(Operation *op, const Wider &wider, int depth) {
     if (!wider.isClean(wider.rule.operands) || !wider.isClean(wider.rule.results))
       return nullptr;
@@ -201,8 +201,8 @@ private:
     return wide;
   }
 
-  /// `value` with arbitrary elements at the end of dimensions, up to `sizes`: computed so if the
-  /// op that defines it can be, otherwise padded.
+  /// `value` with arbitrary elements at the end of dimensions, up to `sizes`. The op that defines
+  /// it computes them if it can; otherwise the value is padded.
   Value padded(Value value, ArrayRef<int64_t> sizes, int depth) {
     if (typeOf(value).getShape() == sizes)
       return value;

@@ -14,9 +14,9 @@ bool isNarrow(mlir::Type type);
 /// The bytes of a packed array: `tensor<8xui8>` for `tensor<3x5xi4>`.
 mlir::RankedTensorType packedType(mlir::RankedTensorType type);
 
-/// Emits the ops that pack `value`, a narrow tensor, into bytes (packedType). Elementwise ops and
-/// movement only, so that they join the kernel that computes the value. A byte is one element of
-/// the result, so one thread writes it.
+/// Emits the ops that pack `value`, a narrow tensor, into bytes (packedType). Emits only
+/// elementwise ops and data movement, so that they can be fused with the kernel that computes the
+/// value. A byte is one element of the result, so one thread writes it.
 mlir::Value emitPack(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 
 /// Emits the inverse of emitPack(): a tensor of `type`.

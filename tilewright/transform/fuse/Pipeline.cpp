@@ -16,7 +16,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
                        llvm::function_ref<void(OpPassManager &)> addTargetPasses) {
   // The remaining private functions are decompositions of composites; they do not run.
   OpPassManager &functions = passes.nest<func::FuncOp>();
-  // Before products of f32 are split into parts, which exact factors do not need.
+  // This runs before products of f32 are split into parts, because products with exact factors need
+  // no parts.
   functions.addPass(createScaledProductsPass());
   functions.addPass(createOrderScalesPass());
   functions.addPass(createExpandScaledProductsPass());

@@ -261,9 +261,9 @@ const char *refuseEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   return nullptr;
 }
 
-/// Why a fusion cannot become an epilogue of a scaled product, whose kernel has only elementwise
-/// ops on tiles of the result, with operands in memory that are of its shape or broadcast to it;
-/// null if it can.
+/// Why a fusion cannot become an epilogue of a scaled product; null if it can. The kernel supports
+/// only elementwise ops on tiles of the result, with operands in memory that have the result's
+/// shape or are broadcast to it.
 const char *refusePlainEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   if (reader->getBlock() != product->getBlock())
     return "it is in another block";
@@ -391,7 +391,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     return !refusal;
   }
 
-  /// Lets the kernels that compute what an update writes, or where, write it themselves.
+  /// Makes the kernels that compute the operands or the position of an update perform the update
+  /// themselves.
   void takeProducers(exec::FusionOp update) {
     auto refuse = [&](exec::FusionOp producer) { return refuseUpdate(producer, update); };
     auto take = [&](Value input) {

@@ -23,7 +23,7 @@ using Dims = SmallVector<int64_t>;
 
 FloatType floatOf(Value value) { return dyn_cast<FloatType>(typeOf(value).getElementType()); }
 
-/// A side of a product: elements, and their scales if they have any.
+/// An operand of a product: its elements, and its scales if it has any.
 struct Side {
   Value elements, scales; // scales may be null
   Dims scaleShape;        // to which the scales are reshaped: a dimension for each of the elements
@@ -180,7 +180,7 @@ struct ScaledProducts : impl::ScaledProductsPassBase<ScaledProducts> {
   }
 };
 
-/// A side's elements times its scales.
+/// An operand's elements times their scales.
 Value dequantised(stablehlo::ShapedBuilder &b, Value elements, Value scales, int64_t contracting,
                   int64_t block, Type factors) {
   const Dims shape(typeOf(elements).getShape());

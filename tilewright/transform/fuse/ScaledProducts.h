@@ -8,14 +8,15 @@
 
 namespace tilewright::fuse {
 
-/// The types in which a tensor unit multiplies the elements of both sides.
+/// The types in which a tensor core multiplies the elements of both operands.
 struct TensorTypes {
   mlir::Type lhs, rhs;
   exec::ScaledKind kind;
 };
 
-/// The types that hold all elements of both sides exactly; nullopt if no tensor unit multiplies
-/// such elements with such scales. Beside elements of 8 bits, narrower ones become e4m3.
+/// The types that represent all elements of both operands exactly; nullopt if no tensor core
+/// multiplies such elements with such scales. If the other operand has 8-bit elements, narrower
+/// ones become e4m3.
 std::optional<TensorTypes> tensorTypesOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
                                          int64_t block);
 

@@ -139,8 +139,8 @@ Extents extentsOf(stablehlo::DotGeneralOp dot) {
 
 /// Why a product is not split; empty if it is.
 std::string refuseSplit(stablehlo::DotGeneralOp dot, const Request &request) {
-  // The parts are written to memory and read again. A part that fewer products use than an
-  // instruction has rows is not worth that, and products of elements take no longer.
+  // The parts are written to memory and read again. This does not pay off for a part that is used
+  // by fewer products than an instruction has rows: multiplying elements takes no longer.
   constexpr int64_t least = 16;
   if (!request.part)
     return "its arithmetic is not that of parts";

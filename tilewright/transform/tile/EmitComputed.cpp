@@ -1,5 +1,5 @@
-// Reads at computed indices: gathers, and operands of which no box has the elements that a tile
-// needs.
+// Reads at computed indices: gathers, and operands for which no box contains the elements that a
+// tile needs.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/transform/tile/KernelEmitter.h"
 
@@ -136,7 +136,7 @@ Operand KernelEmitter::Computed::operand(const Node &node, const Edge &edge,
     return {{}, constant};
   SmallVector<Value> source;
   for (auto [expr, size] : llvm::zip_equal(edge.index, emitter.graph.node(edge.source).shape())) {
-    // Where an index is out of bounds, the element is ignored, but an element must be read.
+    // If an index is out of bounds the element is ignored, but some element must be read.
     auto dim = dyn_cast<AffineDimExpr>(expr);
     const bool isInside = edge.bounds.empty() || (dim && node.sizes[dim.getPosition()] <= size);
     source.push_back(index(expr, indices, isInside ? 0 : size));

@@ -128,7 +128,7 @@ private:
   const std::optional<MatrixTypes> matrix;
   Type result, sum; // element types
   bool leavesDepth; // the last iteration may exceed the contraction dimension
-  /// The contraction dimensions that it may exceed, with their sizes.
+  /// The contraction dimensions that the tile may exceed, with their sizes.
   SmallVector<std::pair<AffineExpr, int64_t>> partialDims;
 };
 
@@ -159,9 +159,9 @@ KernelEmitter::Matmul::Matmul(KernelEmitter &emitter, const Node &node, unsigned
   leavesDepth = !partialDims.empty();
 }
 
-/// Whether elements of an operand in memory that exceed the contraction dimension are outside its
-/// memory. This is not so for the input of a convolution, which a window may leave earlier or
-/// later.
+/// Whether elements beyond the contraction dimension of an operand in memory are also outside of
+/// its memory. This does not hold for the input of a convolution, which a window may leave earlier
+/// or later.
 bool KernelEmitter::Matmul::endsWithMemory(const Edge &edge) const {
   return llvm::all_of(partialDims, [&](const auto &partial) {
     return llvm::any_of(

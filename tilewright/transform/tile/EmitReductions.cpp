@@ -107,7 +107,7 @@ SmallVector<Value> KernelEmitter::Reduction::inputs() {
   return tiles;
 }
 
-/// Combines the tiles of an iteration with those of the iterations before, element by element.
+/// Combines the tiles of an iteration with those of earlier iterations, element by element.
 SmallVector<Value> KernelEmitter::Reduction::accumulate(ValueRange sums, ArrayRef<int> loops) {
   SmallVector<Value> operands(sums);
   llvm::append_range(operands, inputs());

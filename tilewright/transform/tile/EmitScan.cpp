@@ -3,7 +3,7 @@
 // there are few long rows, the chunks run on all multiprocessors instead: a first kernel reduces
 // them, a second one scans these totals, and a third one scans the chunks. For integers, a single
 // kernel does all of this: a chunk waits for the total of the chunks before it (tile.carry). The
-// order is fixed except in this last case, where it does not matter.
+// order of combination is fixed, except in this last case, where it does not matter.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -37,7 +37,7 @@ public:
   SmallVector<Value> run();
 
 private:
-  /// What is scanned: tensors of the given element types, as rows.
+  /// The operands of the scan: tensors of the given element types, as rows.
   struct Operands {
     SmallVector<Value> values;
     SmallVector<Type> types;
@@ -212,7 +212,7 @@ std::array<int64_t, 3> ScanEmitter::chooseTile() const {
     budget = std::max<int64_t>(1, budget / tile);
     return std::min(tile, size);
   };
-  // Whole sectors of 32 bytes, if they fit.
+  // Use whole sectors of 32 bytes, if they fit.
   const int64_t after = take(rows.after, std::min<int64_t>(8, capacity / held));
   return {take(rows.before, 1), operands.length, after};
 }
@@ -306,8 +306,8 @@ SmallVector<Value> ScanEmitter::scanColumns(const Operands &from) {
   return launchKernel(kernel, from.values, from.length);
 }
 
-/// The totals of all chunks but the last, their scan, and the scan of each chunk from there.
-/// Requires that the initial value can be combined in each chunk.
+/// Computes the totals of all chunks except the last, scans the totals, and scans each chunk from
+/// its total. Requires that the initial value can be combined in each chunk.
 SmallVector<Value> ScanEmitter::scanByTotals(const Operands &from) {
   const int64_t chunks = divideUp(from.length, capacity);
   SmallVector<Value> totals;
@@ -356,8 +356,8 @@ SmallVector<Value> ScanEmitter::scanByTotals(const Operands &from) {
   return launchKernel(kernel, values, from.length);
 }
 
-/// Each chunk by a block of its own, which gets the total of the chunks before. Requires one
-/// operand of integers, and that the initial value can be combined in each chunk.
+/// Each chunk has its own block, which gets the total of the chunks before. Requires one operand of
+/// integers, and that the initial value can be combined in each chunk.
 SmallVector<Value> ScanEmitter::scanByCarry(const Operands &from) {
   MLIRContext *context = fusion.getContext();
   const int64_t chunks = divideUp(from.length, capacity);
@@ -400,8 +400,8 @@ SmallVector<Value> ScanEmitter::run() {
   const bool canRepeat = canRepeatInitial();
   if (rows.after > 1 && canRepeat)
     return scanColumns(operands);
-  // Below 32 chunks, one pass of few blocks costs less than three kernels and half as many bytes
-  // again.
+  // Below 32 chunks, one pass with few blocks costs less than three kernels that move half as many
+  // bytes again.
   if (rows.after == 1 && canRepeat && rows.before * 16 <= capacities.cores &&
       operands.length > 32 * capacity)
     return results.size() == 1 && results.front().isInteger() ? scanByCarry(operands)

@@ -51,7 +51,8 @@ private:
                                   ArrayRef<unsigned> outputs, int64_t length);
   /// Sorts chunks of the values' rows, and keeps the first `kept` elements of each.
   void sortChunks(int64_t length, int64_t kept, ArrayRef<unsigned> outputs);
-  /// Merges pairs of sorted parts of `run` elements, of which the first `kept` are wanted.
+  /// Merges pairs of sorted parts of `run` elements; only the first `kept` elements of each result
+  /// are wanted.
   void mergeRuns(int64_t run, int64_t kept, ArrayRef<unsigned> outputs);
   Value findSplits(int64_t run, int64_t chunks);
   /// The plan of a radix sort, if it costs less than merges.
@@ -173,8 +174,8 @@ void SortEmitter::chooseCapacity(const Capacities &capacities) {
     capacity /= 2;
 }
 
-/// A tile of rows of `length`: several rows if they are short, as long as all multiprocessors get
-/// some; beside each other in memory where possible.
+/// A tile of rows of `length`. It has several rows if they are short, as long as all
+/// multiprocessors get some tiles; the rows are adjacent in memory where possible.
 std::array<int64_t, 3> SortEmitter::chooseTile(int64_t length) const {
   const auto held = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(length)));
   int64_t budget = std::max<int64_t>(1, std::min<int64_t>(capacity, 2048) / held);
@@ -185,7 +186,7 @@ std::array<int64_t, 3> SortEmitter::chooseTile(int64_t length) const {
     budget = std::max<int64_t>(1, budget / tile);
     return std::min(tile, size);
   };
-  // Whole sectors of 32 bytes, if they fit.
+  // Use whole sectors of 32 bytes, if they fit.
   const int64_t after = take(rows.after, std::min<int64_t>(8, capacity / held));
   const int64_t blocks = rows.before * divideUp(rows.after, after);
   while (budget > 1 && blocks / budget < 2 * capacities.cores)
@@ -210,7 +211,8 @@ SmallVector<Value> SortEmitter::launchKernel(RowKernel &kernel, ArrayRef<Value> 
   return SmallVector<Value>(launch(kernel.kernel, operands, types));
 }
 
-/// Applies the comparator to elements of the operands with these numbers. It does not read others.
+/// Applies the comparator to the elements of the operands with these numbers. Elements that the
+/// comparator does not use are not read.
 Value SortEmitter::less(OpBuilder &inside, ArrayRef<Value> first, ArrayRef<Value> second,
                         ArrayRef<unsigned> numbers) {
   // Any value stands for arguments without uses.
@@ -447,7 +449,8 @@ std::optional<RadixSort> SortEmitter::planRadix() const {
   double bits = 0;
   for (Type element : elements)
     bits += static_cast<double>(bitsOf(element));
-  // The chunks once, and each level of merges, whose reads begin anywhere.
+  // Bytes for sorting the chunks once, and for each level of merges, whose reads may begin
+  // anywhere.
   const auto levels = static_cast<double>(
       llvm::Log2_64_Ceil(static_cast<uint64_t>(divideUp(rows.length, capacity))));
   const double merges = (2 + 2.35 * levels) * bits / 8 * static_cast<double>(rows.before) *
@@ -456,7 +459,7 @@ std::optional<RadixSort> SortEmitter::planRadix() const {
 }
 
 SmallVector<Value> SortEmitter::run() {
-  // A result that the fusion has twice is written once.
+  // If the fusion returns a result twice, write it only once.
   llvm::SmallSetVector<unsigned, 4> wanted(results.begin(), results.end());
   const int64_t whole = rows.length;
   while (rows.length > capacity && kept <= capacity / 2) {

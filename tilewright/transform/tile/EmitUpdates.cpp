@@ -1,4 +1,4 @@
-// Results of which a kernel writes only a part: windows at runtime positions, and rows at computed
+// Results of which a kernel writes only a part: windows at runtime positions, or rows at computed
 // indices.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"

@@ -64,7 +64,8 @@ private:
     return false;
   }
 
-  /// Why an op cannot overwrite a part of its operand in this kernel; null if it can, or does not.
+  /// Why an op cannot overwrite a part of its operand in this kernel; null if it can, or if it does
+  /// not overwrite any.
   const char *refuseUpdate(Operation &op) {
     if (!indexing::updateOf(&op))
       return nullptr;
@@ -262,8 +263,8 @@ private:
     return forms;
   }
 
-  /// Finds indices that add two dimensions of a convolution. The smaller one gets tiles of one
-  /// element.
+  /// Finds indices that add two dimensions of a convolution. The smaller dimension gets tiles of
+  /// one element.
   static void setUnits(Node &node) {
     for (AffineExpr expr : node.operands[0].index) {
       if (!linearForm(expr, dimsOf(node), node.sizes))

@@ -72,7 +72,7 @@ private:
   void store(ValueRef value, const Box &box, mlir::Value target);
   /// Stores the update of a dynamic_update_slice into its window.
   void storeWindow(const Node &node, const Box &box, mlir::Value target);
-  /// Stores rows where the indices of a scatter say.
+  /// Stores rows at the positions given by the indices of a scatter.
   void storeRows(const Node &node, const Box &box, mlir::Value target);
 
   //===- Loops ------------------------------------------------------------===//

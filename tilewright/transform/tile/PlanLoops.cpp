@@ -66,7 +66,7 @@ private:
     return static_cast<int>(tiling.sizes.size()) - 1;
   }
 
-  /// The tile of a dimension if at most `budget` of its elements can be held at once.
+  /// The tile size of a dimension when a point can hold at most `budget` of its elements at once.
   int64_t tileFor(Dim dim, int64_t size, int64_t budget) const {
     if (whole.contains(dim))
       return size;
@@ -108,8 +108,8 @@ private:
     return volume;
   }
 
-  /// Whether an operand in memory is zero beyond the end of a contracted dimension: memory ends
-  /// there, too.
+  /// Whether an operand in memory is zero beyond the end of a contracted dimension, because its
+  /// memory ends there, too.
   bool endsWithMemory(const Edge &edge, const Node &node, unsigned dim) const {
     return llvm::all_of(llvm::zip_equal(edge.index, graph.node(edge.source).shape()),
                         [&](auto index) {
@@ -234,7 +234,8 @@ private:
     }
   }
 
-  /// What is read at computed indices has no box, and so no loops, except for scalars that it uses.
+  /// Operands that are read at computed indices have no box, and so no loops, except for scalars
+  /// that they use.
   void visitComputed(ValueRef value) {
     const Node &node = graph.nodes[value.node];
     if (node.rank == 0)

@@ -49,12 +49,12 @@ public:
   mlir::Location loc;
   mlir::Value chunk; // the point's coordinate along the row
 
-  /// The point's coordinate among the rows after; null if they are one.
+  /// The point's coordinate among the rows after; null if there is only one row.
   mlir::Value columns;
   /// Writes an output in the memory of an input.
   void update(int64_t output, int64_t input);
 
-  /// Adds memory of any type as the last input and, in its place, the last output.
+  /// Adds memory of any type as the last input and also as the last output, for updates in place.
   void addState(mlir::MemRefType type);
 
   mlir::Value input(size_t number) { return kernel.getInputs()[number]; }
@@ -104,9 +104,10 @@ using MakeLaunch = llvm::function_ref<mlir::ValueRange(KernelOp kernel, mlir::Va
 /// Whether the fusion contains a sort, a scan or a scatter of sorted rows.
 bool hasRowOp(exec::FusionOp fusion);
 
-/// Emits the kernels of a fusion of one sort, its iotas and the slices of its results, of one scan,
-/// or of one scatter of sorted rows and the gather of its updates, and returns what replaces the
-/// fusion's results. On failure returns nullopt, before anything was emitted, and sets `reason`.
+/// Emits the kernels of a fusion and returns the values that replace the fusion's results. The
+/// fusion contains one sort with its iotas and the slices of its results, or one scan, or one
+/// scatter of sorted rows with the gather of its updates. On failure emits nothing, returns nullopt
+/// and sets `reason`.
 std::optional<llvm::SmallVector<mlir::Value>>
 emitRowKernels(exec::FusionOp fusion, llvm::StringRef name, const Capacities &capacities,
                MakeLaunch launch, std::string &reason);

@@ -42,7 +42,7 @@ protected:
   mlir::Location loc;
 
 private:
-  /// Where a tile may leave memory; null if nowhere.
+  /// Where a tile may exceed memory; null if nowhere.
   mlir::DenseBoolArrayAttr inBounds(Value memory, llvm::ArrayRef<int64_t> shape);
 };
 

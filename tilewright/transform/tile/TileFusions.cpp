@@ -178,7 +178,8 @@ private:
 };
 } // namespace
 
-/// Gives the kernel the hint that its tiles follow, for `tile-pipeline`, or tells why they do not.
+/// Gives the kernel the hint that its tiles follow, for `tile-pipeline`, or reports why they do not
+/// follow it.
 static void followHint(exec::FusionOp fusion, const Tiling &tiling, KernelOp kernel) {
   for (Operation &op : fusion.getBody().front())
     if (const exec::Hint hint = exec::hintOf(&op); !hint.isEmpty()) {
@@ -228,8 +229,8 @@ static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable 
   return kernels.add(fusion, kernel, inputs);
 }
 
-/// Replaces the fusion by a launch of its kernel, which is made if no equal fusion has one. On
-/// failure, keeps the fusion and sets `reason`.
+/// Replaces the fusion by a launch of its kernel, which is created unless an equal fusion already
+/// has one. On failure, keeps the fusion and sets `reason`.
 static bool tileFusion(exec::FusionOp fusion, SymbolTable &symbols, KnownKernels &kernels,
                        const Capacities &capacities, std::string &reason) {
   if (fusion.getNumResults() == 0) {

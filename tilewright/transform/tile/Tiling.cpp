@@ -44,7 +44,7 @@ bool isMatmul(const Node &node) {
 }
 
 namespace {
-/// Propagates boxes from the outputs to the inputs and collects constraints on the tiles, and the
+/// Propagates boxes from the outputs to the inputs. Collects constraints on the tiles, and the
 /// operands that no box describes.
 class Walker {
 public:
@@ -118,15 +118,15 @@ public:
     visit(edge.source, source.box);
   }
 
-  /// Whether the view of an operand may leave its tile. It must not, even for elements that the pad
-  /// or concatenation using the view ignores.
+  /// Whether the view of an operand may exceed the operand's tile. It must not, even for elements
+  /// that the pad or concatenation using the view ignores.
   bool leavesTile(const Box &domain, const OperandBox &source) const {
     SmallVector<std::optional<int64_t>> lowest(domain.size(), 0), highest;
     for (const Access &access : domain)
       highest.push_back(sizeOf(access) - 1);
     const auto rank = static_cast<unsigned>(domain.size());
     for (auto [access, expr] : llvm::zip_equal(source.box, source.view)) {
-      // A dimension as it is can leave the tile, too, if the tile is the operand's whole dimension.
+      // Even a plain dimension can exceed the tile, if the tile is the operand's whole dimension.
       if (access.follows() || isa<AffineConstantExpr>(expr))
         continue;
       auto low = getBoundForAffineExpr(expr, rank, 0, lowest, highest, false);
@@ -137,7 +137,7 @@ public:
     return false;
   }
 
-  /// Whether a point could not hold the smallest legal tile if the operand was read by boxes.
+  /// Whether a point could not hold the smallest legal tile if it read the operand by boxes.
   bool isTooLarge(const Edge &edge, const OperandBox &source) const {
     auto divides = [](AffineExpr expr) {
       bool found = false;
@@ -267,7 +267,8 @@ public:
       const int rank = static_cast<int>(node.rank);
       bool canCopy =
           left.inner >= 0 && right.inner >= 0 && !(left.hasPrologue && right.hasPrologue);
-      // Only a copy rounds operands to tf32, and instructions require both contiguous along K.
+      // Only a copy rounds operands to tf32, and the instructions require both operands to be
+      // contiguous along K.
       if (types->isTf32)
         canCopy &=
             left.inner >= rank && right.inner >= rank && !left.hasPrologue && !right.hasPrologue;

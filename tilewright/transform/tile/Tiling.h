@@ -45,10 +45,10 @@ struct Capacities {
   /// The machine of the cost model, if its rates are known.
   std::optional<pipeline::Machine> machine;
   /// The operand types with which matrix instructions can compute a dot_general or a convolution:
-  /// its own types, or types that hold every value of them; nullopt if there are none.
+  /// its own types, or types that represent all of their values; nullopt if there are none.
   std::optional<MatrixTypes> matrixFor(const Node &product, const FusionGraph &graph) const;
   /// The same for operands of these types. `mayRound`: f32 may lose bits, which only the default
-  /// precision allows.
+  /// precision permits.
   std::optional<MatrixTypes> matrixFor(mlir::Type left, mlir::Type right, mlir::Type sum,
                                        int64_t depth, bool mayRound) const;
 
@@ -97,9 +97,9 @@ struct OperandBox {
   Box box;
   llvm::SmallVector<mlir::AffineExpr> view;
   std::set<int> needsWhole;
-  /// Whether no box has the elements: an index depends on two runtime positions or two unit
-  /// dimensions, or on one in a way that an offset cannot express, or divides an index that is
-  /// scaled or divided already.
+  /// Whether no box contains the elements: an index depends on two runtime positions or two unit
+  /// dimensions, depends on one of them in a way that an offset cannot express, or divides an index
+  /// that is already scaled or divided.
   bool isImpossible = false;
 };
 OperandBox operandBox(const Edge &edge, const Node &source, const Box &domain);
@@ -141,8 +141,8 @@ struct Needs {
     /// operand goes through registers; if it is the right one, the product is computed transposed.
     bool leftHasPrologue = false, rightHasPrologue = false;
     int64_t prologueBits = 0;
-    /// Whether a tile should have rows along several dimensions: the positions of a convolution,
-    /// whose dimensions are often smaller than a tile.
+    /// Whether a tile should have rows along several dimensions, as for the positions of a
+    /// convolution, whose dimensions are often smaller than a tile.
     bool spreadsRows = false;
     exec::Hint hint = {};
   };
@@ -203,7 +203,7 @@ public:
   /// The limit of each runtime position of the graph.
   llvm::SmallVector<int64_t> positionLimits;
 
-  /// The user's hint, if the tiles follow it; and why they do not, if they do not.
+  /// The user's hint, if the tiles follow it; otherwise the reason why they do not.
   exec::Hint hint;
   std::string whyNotHint;
 

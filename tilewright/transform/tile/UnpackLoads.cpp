@@ -18,13 +18,15 @@ namespace tilewright::tile {
 
 namespace {
 
-/// A launch that only unpacks an array: bytes to narrow elements, for readers that do not do it.
+/// A launch that only unpacks an array from bytes to narrow elements, for readers that do not
+/// unpack it themselves.
 exec::LaunchOp unpackOf(Value value) {
   auto launch = value.getDefiningOp<exec::LaunchOp>();
   return launch && launch->hasAttr("exec.unpacks") ? launch : exec::LaunchOp();
 }
 
-/// How many elements of a kernel's argument are in a byte; 1 if no kernel unpacks them (6 bits).
+/// The number of elements of a kernel's argument that are packed into a byte; 1 if no kernel
+/// unpacks them (6-bit elements).
 int64_t perByte(BlockArgument argument) {
   auto memory = dyn_cast<MemRefType>(argument.getType());
   if (!memory || !memory.getElementType().isIntOrFloat())
@@ -49,7 +51,8 @@ bool readsWholeBytes(LoadOp load, int64_t perByte) {
          (!load.getStrides() || (*load.getStrides())[last] == 1) && isZero(load.getPadding());
 }
 
-/// Replaces a load of elements by a load of their bytes, which are shifted by each element's place.
+/// Replaces a load of elements by a load of their bytes, which are shifted by the position of each
+/// element.
 void unpackLoad(LoadOp load, int64_t perByte) {
   OpBuilder b(load);
   Location loc = load.getLoc();
@@ -69,7 +72,8 @@ void unpackLoad(LoadOp load, int64_t perByte) {
                                 : b.getAffineDimExpr(dim));
   Value spread = ViewOp::create(b, loc, type.clone(b.getI8Type()), packed,
                                 AffineMap::get(last + 1, 0, index, b.getContext()));
-  // The offset is a multiple of a byte's elements, so the place follows from the index in the tile.
+  // The offset is a multiple of the number of elements in a byte, so the position in the byte
+  // follows from the index in the tile.
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   Value place = IotaOp::create(b, loc, type.clone(b.getI32Type()), zero, last, 1);
   auto map = MapOp::create(b, loc, TypeRange(type), ValueRange{place, spread});

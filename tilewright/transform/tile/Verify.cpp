@@ -21,8 +21,8 @@ static InFlightDiagnostic complain(Operation *op) {
   return op->emitError() << idOf(Error::tileResidue) << " tile: '" << op->getName() << "' ";
 }
 
-/// Checks an op in a kernel: targets compile these dialects, and tiles of static shape whose
-/// layouts are not chosen yet.
+/// Checks an op in a kernel: it must be of a dialect that targets compile, and its tiles must have
+/// static shapes and no layouts yet.
 static WalkResult checkKernelOp(Operation *op) {
   if (!isa_and_present<TileDialect, affine::AffineDialect, arith::ArithDialect,
                        complex::ComplexDialect, math::MathDialect, scf::SCFDialect,

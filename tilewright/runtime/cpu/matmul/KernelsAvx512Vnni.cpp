@@ -108,8 +108,9 @@ template <typename Bytes> inline uint32_t excessOf(const uint8_t *lhs, int64_t s
   return static_cast<uint32_t>(_mm512_reduce_add_epi32((__m512i)excess));
 }
 
-/// 64 columns of rhs, `count` of four rows: words of four bytes of a column. The words of columns
-/// 16 l + 4 v + i are in part l of vector v; turnParts() gives the order of columns.
+/// Loads `count` of four rows of rhs, for 64 columns, as words with four bytes of a column. The
+/// words of columns 16 l + 4 v + i are in part l of vector v; turnParts() gives the order of
+/// columns.
 template <typename Bytes>
 inline void loadByteColumns(const uint8_t *rhs, int64_t rhsStride, int64_t count, __mmask64 columns,
                             Words (&words)[4]) {

@@ -116,8 +116,8 @@ public:
   const PanelKernel *panelKernel() const { return panel; }
   /// "avx512 f32 14x32 panels", for records.
   std::string name() const;
-  /// Products of one problem with equal texts add in the same order on pools of so many threads, so
-  /// their results have the same bits.
+  /// Equal texts mean that products of the same problem add in the same order on pools of the same
+  /// number of threads, so their results have the same bits.
   std::string order(int64_t threads) const;
 
 private:

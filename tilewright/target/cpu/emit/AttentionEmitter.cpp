@@ -14,8 +14,9 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// The exponent below which a weight is 0. Its exponential would be subnormal, and instructions
-/// with subnormal results take a hundred times as long: masked scores are all below.
+/// The exponent below which a weight is 0. The exponential would be subnormal, and instructions
+/// with subnormal results take a hundred times as long; the scores of masked elements are all below
+/// it.
 constexpr double smallestExponent = -87.0;
 
 /// An input of the score function and how it is indexed.
@@ -52,7 +53,7 @@ public:
   SmallVector<Input> inputs;
   unsigned lanes;
 
-  /// Loads what is constant along a row.
+  /// Loads the values that are constant along a row.
   Value *beginRow(Value *rowNumber) {
     Value *row = ir.CreateAdd(rowBegin, rowNumber);
     for (Input &input : inputs)
@@ -133,7 +134,7 @@ private:
     return ir.CreateSelect(isSmall, b.real(x, 0), weight);
   }
 
-  /// Combines the lanes of an accumulator and one for single columns.
+  /// Combines the lanes of a vector accumulator and the accumulator for single columns.
   Value *joined(Value *wide, Value *narrow, bool isMaximum) {
     Value *lanes = ir.CreateLoad(b.vectorOf(ir.getFloatTy(), block->lanes), wide);
     Value *one = ir.CreateLoad(ir.getFloatTy(), narrow);
@@ -252,7 +253,8 @@ void emitGradients(LaneBuilder &b, mlir::func::FuncOp body) {
       for (unsigned argument : {5u, 6u})
         arguments.push_back(b.load(single, function->getArg(argument), index, at.width, at.mask));
       arguments.push_back(b.splat(rowDot, at.width));
-      // All are read before one is written, because a result may be in the memory of a product.
+      // Read all inputs before writing any result, because a result may be in the memory of a
+      // product.
       for (auto [number, value] : enumerate(block.call(row, at, arguments))) {
         mlir::Type type = cast<mlir::TypeAttr>(types[number]).getValue();
         b.store({b.round(value, type)}, type, function->getArg(9 + unsigned(number)), index,

@@ -53,7 +53,7 @@ func::FuncOp functionOf(Operation *op, ValueRange results, unsigned first, Strin
   builder.setInsertionPointToEnd(entry);
   IRMapping mapping;
   mapping.map(arguments, entry->getArguments());
-  // Only the ops that compute the results: visibility does not read the product.
+  // Clone only the ops that compute the results: the visibility does not read the product.
   llvm::SetVector<Operation *> needed;
   SmallVector<Value> work(results);
   while (!work.empty())

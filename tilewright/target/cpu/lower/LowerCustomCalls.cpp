@@ -1,4 +1,4 @@
-// Lowers custom calls: library functions, and what every target does with the others.
+// Lowers custom calls: those that represent library functions here, all others as for every target.
 #include "tilewright/target/CustomCalls.h"
 #include "tilewright/target/cpu/lower/Lowering.h"
 

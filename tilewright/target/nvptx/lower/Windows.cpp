@@ -69,8 +69,9 @@ void WindowsLowering::spin(Value address, Value target) {
   b.moveTo(after);
 }
 
-// For each rank, one thread sends this point's count to it, and waits for the count of that rank.
-// The thread keeps its own count in a separate word, so that it need not wait for another thread.
+// For each rank, one thread sends this point's count to that rank and waits for the count of that
+// rank. The thread keeps its own count in a separate word, so that it need not wait for another
+// thread.
 void WindowsLowering::barrier(tile::BarrierOp op) {
   if (kernel.currentRole)
     return kernel.refuse(op, "is in a role");
@@ -157,8 +158,8 @@ struct Words {
 };
 } // namespace
 
-/// Calls `visit` with each access of up to 16 bytes, the address of its first element, and the
-/// condition (or null) under which this thread makes it.
+/// Calls `visit` for each access of up to 16 bytes, with the address of its first element and the
+/// condition (or null) under which this thread makes the access.
 static void forEachAccess(KernelState &kernel, const ThreadLayout &threads, const StridedView &view,
                           ArrayRef<int64_t> shape,
                           function_ref<void(const Chunk &, Value isOn)> visit) {
@@ -270,7 +271,8 @@ void WindowsLowering::storeParts(tile::StorePartsOp op) {
   const Tile &tile = kernel.tiles[op.getTile()];
   const unsigned bits = bitsOf(stored);
   forEachAccess(kernel, threads, view, type.getShape(), [&](const Chunk &chunk, Value isOn) {
-    // Whatever the type, its bits are words: the instruction stores up to four of them as f32.
+    // Whatever the type, the bits are treated as words: the instruction stores up to four of them
+    // as f32.
     const auto bytes = unsigned(chunk.elements.size()) * bits / 8;
     if (bytes < 4 || b.isComplex(element))
       return kernel.refuse(op, concat("writes ", bytes,

@@ -11,8 +11,8 @@ namespace tilewright::nvptx {
 /// bits), the address by which the interconnect reaches all parts (0 if there is none), and the
 /// address of each part. So an access needs no table in memory, and parts may be anywhere.
 ///
-/// A window on the heap is a pointer to this rank's part, and calls of NVSHMEM's device library do
-/// the rest (Heap.cpp).
+/// A window on the heap is a pointer to this rank's part; for all other accesses, kernels call
+/// NVSHMEM's device library (Heap.cpp).
 class WindowsLowering : public OpGroup {
 public:
   explicit WindowsLowering(KernelLowering &all) : OpGroup(all) {}
@@ -41,7 +41,7 @@ private:
   Value rankOf(Value window);
   /// The number of this point, in row-major order (i64).
   Value point();
-  /// Waits until the word at an address is at least `target`, counted around the end of 32 bits.
+  /// Waits until the word at an address is at least `target`, where counts wrap around at 32 bits.
   void spin(Value address, Value target);
   // --- On the heap ---
   /// The address of an element of this rank's part, as NVSHMEM takes it.
@@ -49,7 +49,7 @@ private:
   Value heapWord(Value words, Value number);
   /// Waits until the word at an address is at least `target`.
   void waitOnHeap(Value address, Value target);
-  /// Tells peer thread by thread this point's count, and waits for theirs.
+  /// Sends this point's count to its peers, one thread per peer, and waits for theirs.
   void exchangeOnHeap(Value signals, int64_t ranks);
 
   /// Runs `emit` on the threads for which the condition holds.

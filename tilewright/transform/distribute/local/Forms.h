@@ -31,8 +31,8 @@ Status computeConcatenate(stablehlo::ConcatenateOp op, const OpPlan &plan, Shard
 Status computeFoldedSlices(stablehlo::CustomCallOp op, const OpPlan &plan, ShardBuilder &shards);
 
 // Wire.cpp
-/// The bytes of rows that a device sends to others for a slice, a pad, a reverse, a concatenation
-/// or windows, if `plan` splits the op, which has its global shape; 0 for other ops.
+// The bytes of rows that a device sends to others for a slice, a pad, a reverse, a concatenation or
+// windows, if `plan` splits the op, which has its global shape; 0 for other ops.
 int64_t rowsWireBytes(mlir::Operation *op, const OpPlan &plan);
 
 // Random.cpp

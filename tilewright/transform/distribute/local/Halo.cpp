@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::distribute {
 namespace {
 
-/// Whether the value is a constant whose bits are all zero, as those that a permute gives to a
-/// device that receives nothing.
+/// Whether the value is a constant whose bits are all zero, like the constants that a permute gives
+/// to a device that receives nothing.
 bool isZero(Value value) {
   DenseElementsAttr constant;
   return matchPattern(value, m_Constant(&constant)) && constant.isSplat() &&
@@ -24,8 +24,9 @@ bool isZero(Value value) {
 
 bool areEqual(ArrayRef<int64_t> values) { return llvm::all_equal(values); }
 
-/// Whether every piece outside of the dimension lies where other devices receive rows in a permute
-/// that gives this device nothing, and so zeros. For windows whose pieces have the same sizes.
+/// Whether every piece that lies outside of the dimension is all zeros, because it is where other
+/// devices receive rows in a permute that gives this device nothing. For windows whose pieces have
+/// the same sizes.
 bool isZeroedByPermutes(const RowExchange &exchange) {
   using Pieces = std::vector<RowExchange::Piece>;
   for (size_t slot = 0; slot < exchange.pieces.front().size(); ++slot) {
@@ -210,7 +211,8 @@ Value ShardedDim::assembleAlike(Value held, const RowExchange &exchange, ArrayRe
 
 Value ShardedDim::assembleByIndex(Value held, const RowExchange &exchange, ArrayRef<Value> received,
                                   int64_t size) {
-  // Everything that the device has, and where in it the rows of each permute begin.
+  // Everything that the device holds, and the positions in it at which the rows of each permute
+  // begin.
   SmallVector<Value> all = {held};
   SmallVector<int64_t> begins;
   int64_t rows = rowsOf(held);

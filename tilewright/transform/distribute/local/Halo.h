@@ -34,22 +34,23 @@ public:
   /// outside of the dimension are `fill`, a scalar; unspecified if `fill` is null.
   mlir::Value window(mlir::Value shard, llvm::ArrayRef<int64_t> starts, int64_t size,
                      mlir::Value fill);
-  /// Like window(), of a dimension in which `dilation - 1` rows of `fill`, which must not be null,
-  /// lie between two rows.
+  /// Like window(), but for a dimension in which `dilation - 1` rows of `fill`, which must not be
+  /// null, lie between adjacent rows.
   mlir::Value dilatedWindow(mlir::Value shard, llvm::ArrayRef<int64_t> starts, int64_t size,
                             int64_t dilation, mlir::Value fill);
 
   /// This device's shard of the concatenation of `runs`.
   mlir::Value concatenate(mlir::ValueRange operands, llvm::ArrayRef<RowRun> runs);
 
-  /// The value on the device at `coordinate`, and what does not change a sum on all others.
+  /// The value on the device at `coordinate`; on all other devices, an element that does not change
+  /// a sum.
   mlir::Value onlyOn(int64_t coordinate, mlir::Value value);
 
   /// The entry at this device's coordinate, as an i32 scalar.
   mlir::Value lookUp(llvm::ArrayRef<int64_t> byCoordinate);
   /// Rows [starts[c], starts[c] + size) of a value on the device at coordinate `c`.
   mlir::Value slice(mlir::Value value, llvm::ArrayRef<int64_t> starts, int64_t size);
-  /// Like slice(), of a value with as many rows of `fill` on each side as needed.
+  /// Like slice(), but extends the value on each side by as many rows of `fill` as needed.
   mlir::Value paddedSlice(mlir::Value value, llvm::ArrayRef<int64_t> starts, int64_t size,
                           mlir::Value fill);
 
@@ -65,7 +66,7 @@ private:
   /// The pieces as a concatenation, if all windows have pieces of the same sizes; null otherwise.
   mlir::Value assembleAlike(mlir::Value held, const RowExchange &exchange,
                             llvm::ArrayRef<mlir::Value> received);
-  /// The rows at computed positions of everything that the device has.
+  /// The rows at computed positions in everything that the device holds.
   mlir::Value assembleByIndex(mlir::Value held, const RowExchange &exchange,
                               llvm::ArrayRef<mlir::Value> received, int64_t size);
   /// A slice of the padded shard, for windows that need no other device's rows.

@@ -73,8 +73,8 @@ Value LocalBuilder::dynamicSlice(Value value, int64_t dim, Value start, int64_t 
 }
 
 Value LocalBuilder::window(Value value, int64_t dim, Value start, int64_t size, Value fill) {
-  // With `size` rows of padding on both sides, every window begins inside. One that begins further
-  // outside is clamped to one that consists of padding.
+  // With `size` rows of padding on both sides, every window begins inside. A window that begins
+  // further outside is clamped, and then consists of padding.
   SmallVector<int64_t> edge(typeOf(value).getShape().size()), none(edge);
   edge[static_cast<size_t>(dim)] = size;
   return dynamicSlice(pad(value, fill, edge, edge, none), dim, add(start, position(size)), size);

@@ -50,8 +50,8 @@ struct Part {
                              // the slice or update
 };
 
-/// `wanted` is the shape of the slice or update, of which dimensions that are not indexed are
-/// sharded like those of the shard.
+/// `wanted` is the shape of the slice or update. Its dimensions that are not indexed are sharded
+/// like those of the shard.
 Part partOf(LocalBuilder &b, ArrayRef<IndexedDim> dims, ValueRange starts, ArrayRef<int64_t> shard,
             ArrayRef<int64_t> wanted) {
   Part part;
@@ -72,7 +72,7 @@ Part partOf(LocalBuilder &b, ArrayRef<IndexedDim> dims, ValueRange starts, Array
   return part;
 }
 
-/// A scalar that adds nothing.
+/// A scalar that does not change a sum.
 Value nothingOf(LocalBuilder &b, Type element) {
   return b.splat(RankedTensorType::get({}, element), neutralElement(element, masksBy(element)));
 }
@@ -168,8 +168,8 @@ Status computeGather(stablehlo::GatherOp op, const OpPlan &plan, ShardBuilder &s
       column = clampIndex(b, column, shapeOf(op.getOperand())[at] - op.getSliceSizes()[at]);
       continue;
     }
-    // An index outside of the whole operand is clamped; one outside of this shard is another
-    // device's.
+    // An index outside of the whole operand is clamped. An index outside of this shard belongs to
+    // another device.
     column = clampIndex(b, column, dim->global - 1);
     column = b.subtract(column, b.broadcast(dim->offset, shapeOf(column)));
     Value isInShard = b.isWithin(column, dim->local);
@@ -202,9 +202,9 @@ Status computeScatter(stablehlo::ScatterOp op, const OpPlan &plan, ShardBuilder 
       [&](size_t dim) { return llvm::is_contained(indexed, static_cast<int64_t>(dim)); });
   if (dims.empty())
     return Status();
-  // Updates outside of the shard are skipped, as those outside of the whole operand are. The type
-  // must hold indices before the shard, too. Unsigned numbers of 64 bits wrap around, which also
-  // is outside.
+  // Skip updates outside of the shard, as updates outside of the whole operand are skipped. The
+  // index type must also represent positions before the shard. Unsigned 64-bit numbers wrap around
+  // there, and the result is outside, too.
   auto type = cast<IntegerType>(getElementTypeOrSelf(op.getScatterIndices()));
   if (type.getWidth() < 32)
     type = builder.getI32Type();

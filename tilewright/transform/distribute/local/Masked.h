@@ -1,8 +1,9 @@
-// Masked: ops that read or write at computed positions of a sharded dimension. Every device does
-// what falls into its shard.
+// Masked: ops that read or write at computed positions of a sharded dimension. Every device
+// performs the accesses that fall into its shard.
 //
-// A read gives a partial result: the device that holds an element gives it, the others give the
-// neutral element of the sum, and the caller adds them up. A write needs no communication.
+// A read returns a partial result: the device that holds an element contributes it, the others
+// contribute the neutral element of the sum, and the caller adds the contributions. A write needs
+// no communication.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_MASKED_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_MASKED_H
 

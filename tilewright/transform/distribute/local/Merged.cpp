@@ -21,7 +21,7 @@ Sharding along(const OpPlan &plan, size_t rank, size_t dim, const Axes &axes) {
   return sharding;
 }
 
-/// The axes of the loops that a local form completes by communication.
+/// The axes of loops that a local form completes by communication.
 Axes shiftedAxes(const OpPlan &plan) {
   Axes all;
   for (auto [loop, axes] : llvm::zip_equal(plan.rule.loops, plan.loops))
@@ -116,7 +116,7 @@ Status computeScan(stablehlo::ReduceWindowOp op, const OpPlan &plan, ShardBuilde
   TILEWRIGHT_ASSIGN(Value totals,
                     shards.gather(builder, op.getLoc(), b.slice(local, form->dim, last, last + 1),
                                   along(plan, sharding.dims.size(), dim, sharding.along(dim))));
-  // Only those of the shards before this one.
+  // Combine only the results of the shards before this one.
   Value number = shards.shardOffset(builder, op.getLoc(), sharding, dim, 1);
   ArrayRef<int64_t> shape = shapeOf(totals);
   Value isBefore = b.compare(b.iota(shape, form->dim),
@@ -169,7 +169,7 @@ Status computeTopK(stablehlo::CompositeOp op, const OpPlan &plan, ShardBuilder &
                                              shapeOf(values)));
   SmallVector<Value> found = first({values, positions});
   if (!sharding.along(at).empty()) {
-    // Shards are in order, so that of equal elements the one with the lower position stays first.
+    // Shards are in order, so of equal elements the one with the lower position stays first.
     for (Value &rows : found) {
       TILEWRIGHT_ASSIGN(rows,
                         shards.gather(builder, op.getLoc(), rows,
@@ -187,7 +187,7 @@ int64_t mergedWireBytes(Operation *op, const OpPlan &plan) {
   const int64_t count = countOf(axes);
   if (count == 1)
     return 0;
-  // An all-gather of what each device holds: it sends that to all others but itself.
+  // Prices an all-gather of what each device holds: the device sends it to all others.
   int64_t bits = 0;
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), plan.rule.results)) {
     const Sharding sharding = plan.shardingOf(dims);

@@ -1,4 +1,4 @@
-// Merged: ops whose results depend on all shards of a dimension, but of each only on a few rows.
+// Merged: ops whose results depend on all shards of a dimension, but on only a few rows of each.
 // Every device computes these rows, gathers those of the others, and completes the result.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_MERGED_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_MERGED_H
@@ -9,19 +9,20 @@
 
 namespace tilewright::distribute {
 
-/// A reduction with a body that no collective has, such as an argmax: reduces the shard, gathers
-/// the partial results and reduces them. Of a sum with an initial value that is not neutral, only
-/// one device adds that.
+/// A reduction with a body for which there is no collective, such as an argmax: reduces the shard,
+/// gathers the partial results and reduces them. If a sum has an initial value that is not neutral,
+/// only one device adds it.
 Status computeReduce(stablehlo::ReduceOp op, const OpPlan &plan, ShardBuilder &shards);
 
-/// A cumulative sum, product, maximum and so on: scans the shard, gathers the last row of each, and
-/// combines its rows with the result of all shards before.
+/// A cumulative sum, product, maximum and so on: scans the shard, gathers the last row of each
+/// shard, and combines its rows with the result of all earlier shards.
 Status computeScan(stablehlo::ReduceWindowOp op, const OpPlan &plan, ShardBuilder &shards);
 
-/// The composite "chlo.top_k": the first k of the shard, and of those of all shards the first k.
+/// The composite "chlo.top_k": takes the first k of the shard, gathers them from all shards, and
+/// takes the first k of those.
 Status computeTopK(stablehlo::CompositeOp op, const OpPlan &plan, ShardBuilder &shards);
 
-/// Bytes that a device sends for these ops. Types of `op` are those of the whole program.
+/// The bytes that a device sends for these ops. `op` has the types of the whole program.
 int64_t mergedWireBytes(mlir::Operation *op, const OpPlan &plan);
 
 } // namespace tilewright::distribute

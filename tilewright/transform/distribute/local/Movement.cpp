@@ -25,9 +25,9 @@ static void replace(Operation *op, Value with) {
   op->erase();
 }
 
-/// The reduction of a slice whose rows two devices hold, if nothing else uses the partial sums.
-/// There it sends less if each device sends the rows that the other one lacks: for a sum, both send
-/// as much as all rows.
+/// Finds the all-reduce of a slice whose rows are on two devices, if nothing else uses the partial
+/// sums. Then it is cheaper for each device to send only the rows that the other one lacks: a sum
+/// would make both send all rows.
 static stablehlo::AllReduceOp sumOfTwo(stablehlo::SliceOp op, const OpPlan &plan,
                                        ArrayRef<SplitDim> split) {
   if (split.size() != 1 || split[0].kind != LoopKind::reduced || countOf(split[0].axes) != 2 ||
@@ -51,8 +51,8 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
   auto sum = sumOfTwo(op, plan, split);
   OpBuilder builder(op);
   const Location location = op.getLoc();
-  // Slice the other dimensions first, so that what is not needed does not travel. Where a stride
-  // divides the shards, each device drops the rows between, too.
+  // Slice the other dimensions first, so that unneeded elements are not sent. If a stride divides
+  // the shard size, each device also drops the rows in between.
   SmallVector<int64_t> starts(op.getStartIndices()), limits(op.getLimitIndices()),
       strides(op.getStrides());
   SmallVector<int64_t> shape(shapeOf(op.getResult()));
@@ -81,8 +81,8 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     } else if (sum) {
       value = rows.window(value, rows.affine(start, 0), span, Value());
     } else if (at.kind == LoopKind::reduced) {
-      // Rows of other devices are zeros. A window that lies outside of the shard is moved next to
-      // it.
+      // Rows of other devices count as zeros. A window that lies outside of the shard is moved next
+      // to it.
       std::vector<int64_t> own = rows.affine(start, -shard[dim]);
       for (int64_t &first : own)
         first = std::clamp(first, -span, shard[dim]);
@@ -138,7 +138,7 @@ Status computeReverse(stablehlo::ReverseOp op, const OpPlan &plan, ShardBuilder 
   OpBuilder builder(op);
   Value value = op.getOperand();
   for (const SplitDim &at : splitDims(plan, plan.rule.operands[0], {LoopKind::shifted})) {
-    // Devices exchange their shards, and each reverses what it gets.
+    // Devices exchange their shards, and each reverses the shard that it receives.
     ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, at.axes, at.dim);
     const int64_t size = shapeOf(value)[at.dim];
     value = rows.window(value, rows.affine((rows.count() - 1) * size, -size), size, Value());

@@ -46,7 +46,7 @@ Status computeRandomBits(stablehlo::RngBitGeneratorOp op, const OpPlan &plan,
       builder, op.getLoc(), RankedTensorType::get({static_cast<int64_t>(words.size())}, word), type,
       op.getRngAlgorithm(), b.concatenate(words, 0));
 
-  // The state behind the counters of all devices.
+  // The state after the counters of all devices.
   Value next = b.add(low, number(used * along.count()));
   words = {key, next};
   if (stateType.getDimSize(0) == 3)

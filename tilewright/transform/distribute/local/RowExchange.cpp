@@ -7,7 +7,7 @@
 namespace tilewright::distribute {
 namespace {
 
-/// A piece that travels: the edge of a bipartite multigraph from senders to receivers.
+/// A piece that is sent: an edge of a bipartite multigraph from senders to receivers.
 struct Transfer {
   int64_t source, target;
   int64_t slot; // the piece's number in the target's window
@@ -17,8 +17,8 @@ struct Transfer {
 /// A permute for each transfer: no two transfers of a permute have the same source or target.
 using Coloring = std::vector<int>;
 
-/// One permute for each key, and more if a device would send twice in it. Receivers never get two
-/// transfers with the same key.
+/// One permute for each key, and another one if a device would send twice in it. Receivers never
+/// get two transfers with the same key.
 template <class Key> Coloring byKey(const std::vector<Transfer> &transfers, Key keyOf) {
   Coloring colors;
   std::map<std::pair<int64_t, int64_t>, int> permutes; // of a key and the number of its permute
@@ -31,7 +31,7 @@ template <class Key> Coloring byKey(const std::vector<Transfer> &transfers, Key 
   return colors;
 }
 
-/// As few permutes as the device that sends or receives most needs (König's theorem): where the
+/// Uses as few permutes as the device that sends or receives most needs (König's theorem): if the
 /// two ends of a transfer have no free permute in common, two permutes are swapped along a path.
 Coloring byDegree(const std::vector<Transfer> &transfers, size_t devices) {
   std::vector<int64_t> out(devices), in(devices);
@@ -155,7 +155,8 @@ RowExchange planRows(std::span<const RowBlock> blocks, std::span<const int64_t> 
     }
   if (transfers.empty())
     return exchange;
-  // By slots first: if windows are shifted alike, slots of the same rows can be concatenated.
+  // Try slots first: if all windows are shifted by the same amount, slots of the same rows can be
+  // concatenated.
   Coloring colors = byKey(transfers, [](const Transfer &transfer) { return transfer.slot; });
   for (Coloring &other : std::vector<Coloring>{
            byKey(transfers, [](const Transfer &t) { return t.target - t.source; }),
@@ -173,7 +174,7 @@ RowExchange planRows(std::span<const RowBlock> blocks, std::span<const int64_t> 
     RowExchange::Permute &permute = exchange.permutes[static_cast<size_t>(colors[i])];
     transfers[i].piece->permute = colors[i];
     permute.pairs.push_back({transfers[i].source, transfers[i].target});
-    // A run that would end behind the last row begins earlier.
+    // A run that would end after the last row begins earlier.
     permute.from[static_cast<size_t>(transfers[i].source)] =
         std::min(transfers[i].piece->from, held - permute.rows);
   }

@@ -1,4 +1,4 @@
-// RowExchange: which rows of a sharded dimension travel to which device, and in which permutes.
+// RowExchange: which rows of a sharded dimension are sent to which device, and in which permutes.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_ROWEXCHANGE_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_LOCAL_ROWEXCHANGE_H
 
@@ -17,7 +17,7 @@ struct RowBlock {
   int64_t start, rows, owner, at;
 };
 
-/// The blocks of a dimension in equal shards, and as many blocks outside of it on each side as
+/// The blocks of a dimension in equal shards, and on each side as many blocks outside of it as
 /// [first, last) needs.
 std::vector<RowBlock> blocksOf(int64_t shards, int64_t shardRows, int64_t first, int64_t last);
 

@@ -82,7 +82,8 @@ Status computeSelectAndScatter(stablehlo::SelectAndScatterOp op, const OpPlan &p
                              strides = orOnes(op.getWindowStrides(), rank);
   const SmallVector<int64_t> held(shapeOf(op.getOperand()));
   Value zero = zeroScalar(builder, op.getLoc(), op.getSource());
-  // The windows that touch a row of the shard, from `first` on; `windows` of them on each device.
+  // The windows that touch a row of the shard, beginning with `first`; each device has `windows` of
+  // them.
   struct Touching {
     std::vector<int64_t> first;
     int64_t windows = 0;
@@ -109,7 +110,7 @@ Status computeSelectAndScatter(stablehlo::SelectAndScatterOp op, const OpPlan &p
     op.getSourceMutable().assign(source);
     op.getOperandMutable().assign(operand);
   }
-  // Take the device's rows of what all these windows scatter.
+  // Extract the device's rows from what all these windows scatter.
   op.getResult().setType(cast<RankedTensorType>(op.getOperand().getType()));
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op.getResult().getUses())

@@ -1,4 +1,4 @@
-// The bytes that ops send for rows of other shards, without emitting anything.
+// The bytes that ops send to get rows of other shards, computed without emitting anything.
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
@@ -32,7 +32,7 @@ struct Rows {
         bytes *= type.getShape()[other] / sharding.count(other);
   }
 
-  /// If the device at coordinate c gets rows [base + c * step, base + c * step + size).
+  /// The bytes if the device at coordinate c gets rows [base + c * step, base + c * step + size).
   int64_t sentFor(int64_t base, int64_t step, int64_t size, int64_t dilation = 1) const {
     std::vector<int64_t> starts;
     for (int64_t c = 0; c < shards; ++c)
@@ -60,7 +60,8 @@ int64_t bytesOfSlice(stablehlo::SliceOp op, const OpPlan &plan) {
   const Sharding from = plan.shardingOf(plan.rule.operands[0]),
                  to = plan.shardingOf(plan.rule.results[0]);
   for (const SplitDim &at : splitDims(plan, plan.rule.operands[0], {LoopKind::shifted})) {
-    // Other dimensions are sliced first, and where a stride divides the shards, this one is too.
+    // Other dimensions are sliced first. This dimension is sliced first, too, if its stride divides
+    // the shard size.
     Rows rows(op.getResult(), to, at.dim);
     rows.held = shapeOf(op.getOperand())[at.dim] / from.count(at.dim);
     const int64_t stride = op.getStrides()[at.dim];
@@ -94,7 +95,7 @@ int64_t bytesOfReverse(stablehlo::ReverseOp op, const OpPlan &plan) {
   return bytes;
 }
 
-/// Of a concatenation of `runs` of the op's operands; by default of all of them.
+/// The bytes for a concatenation of `runs` of the op's operands; by default of all operands.
 int64_t bytesOfRuns(Operation *op, const OpPlan &plan, ArrayRef<RowRun> runs) {
   const auto split = splitDims(plan, plan.rule.results[0], {LoopKind::shifted});
   if (split.empty())

@@ -31,7 +31,7 @@ Axes restOf(const Axes &axes, const Axes &prefix) {
   return rest;
 }
 
-/// The axes that leave and that enter each dimension.
+/// The axes that leave each dimension, and those that enter it.
 struct Change {
   std::vector<Axes> lost, gained;
 
@@ -52,7 +52,7 @@ Axes joined(const std::vector<Axes> &lists) {
   return all;
 }
 
-/// The only dimension with axes; nullopt if there are several.
+/// The only dimension that has axes; nullopt if there are several.
 std::optional<size_t> onlyOf(const std::vector<Axes> &lists) {
   std::optional<size_t> only;
   for (size_t dim = 0; dim < lists.size(); ++dim)
@@ -166,7 +166,7 @@ private:
                                           builder.getDenseI64ArrayAttr(order));
   }
 
-  /// Pads dimensions that are whole in `from` for the shards of `to`.
+  /// Pads dimensions that `from` does not shard, for the shards of `to`.
   Value pad(Value shard, const Sharding &from, const Sharding &to) {
     SmallVector<int64_t> high, none(shape.size(), 0), sizes(typeOf(shard).getShape());
     for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -183,7 +183,7 @@ private:
         builder.getDenseI64ArrayAttr(high), builder.getDenseI64ArrayAttr(none));
   }
 
-  /// Cuts the padding from dimensions that are whole in `to`.
+  /// Removes the padding from dimensions that `to` does not shard.
   Value fit(Value shard, const Sharding &to) {
     SmallVector<int64_t> sizes(typeOf(shard).getShape());
     for (size_t dim = 0; dim < shape.size(); ++dim)
@@ -230,7 +230,7 @@ private:
     const Change change(exchange);
     const Axes lost = joined(change.lost);
     if (!lost.empty()) {
-      // The shard in its place, neutral elements around it.
+      // The shard in its position, surrounded by neutral elements.
       RankedTensorType type = typeOf(shard);
       SmallVector<int64_t> sizes(type.getShape());
       const SmallVector<int64_t> parts = sizes;
@@ -243,7 +243,7 @@ private:
                                                   offsets(exchange.from, change.lost, parts));
       shard = fit(whole, exchange.to);
     }
-    // Along axes on which the value was replicated, the first device keeps it.
+    // If the value was replicated along an axis, the first device along the axis keeps it.
     const Axes sharded = dividedAt(lost, exchange.axes);
     Axes copies;
     for (const AxisRef &axis : dividedAt(exchange.axes, lost))
@@ -265,8 +265,8 @@ private:
     return stablehlo::SelectOp::create(builder, location, type, isFirst, shard, neutral);
   }
 
-  /// Devices that hold the same shard before share the devices that want it; a device that has it
-  /// already keeps its own.
+  /// Several devices may hold the same shard before the exchange: they share the devices that want
+  /// it. A device that already has the right shard keeps its own.
   Value permute(const Exchange &exchange, Value shard) {
     const MeshCoordinates &mesh = *exchange.from.mesh;
     const Axes before = joined(exchange.from.dims), after = joined(exchange.to.dims);

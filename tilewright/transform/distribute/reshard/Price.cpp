@@ -59,9 +59,9 @@ double Prices::shardBytes(int type, int sharding) const {
   return bytes;
 }
 
-/// The price if every axis has one simple way from `from` to `to`: dimensions keep their outer axes
-/// and either lose or gain inner ones. These are nearly all pairs, and the search of planReshard()
-/// would take most of the compiler's time. nullopt for all others.
+/// The price if every axis moves from `from` to `to` in a simple way: dimensions keep their outer
+/// axes and either lose or gain inner ones. This covers nearly all pairs; without it,
+/// planReshard()'s search would take most of the compile time. nullopt for all other pairs.
 static std::optional<double> simplePrice(const Sharding &from, const Sharding &to, double bytes,
                                          double message) {
   double sliced = 1, gathered = 1, moved = 1, scattered = 1, reduced = 1;
@@ -108,7 +108,7 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(arriving, axis))
       gathered *= static_cast<double>(axis.size);
   }
-  // Values become terms of a sum without any exchange: shards, and copies.
+  // Shards and copies become terms of a sum without any exchange.
   if (llvm::all_of(leaving, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
       llvm::all_of(open, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
       llvm::none_of(opened, [&](const numerics::AxisRef &axis) {
@@ -124,8 +124,8 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(opened, axis) && !has(arriving, axis))
       reduced *= static_cast<double>(axis.size);
   }
-  // Different exchanges may need an order in which axes cannot leave or arrive. And a sum that is
-  // scattered for a while makes what moves smaller.
+  // Different exchanges may need an order in which axes cannot leave or enter. Also, moves are
+  // cheaper while a sum is scattered.
   if ((hasOrder && (moved > 1 || scattered > 1)) || (reduced > 1 && moved > 1) ||
       ((gathered > 1 || reduced > 1) && !opened.empty()))
     return std::nullopt;
@@ -166,7 +166,7 @@ Prices::Route Prices::route(int type, int computed, ArrayRef<int> wanted) {
     best.price += reshard(type, computed, want);
   if (best.price == 0 || wanted.size() < 2)
     return best;
-  // Gather a sum that several uses want in different shards only once.
+  // If several uses want different shards of a sum, gather the sum only once.
   for (int home : wanted) {
     double price = reshard(type, computed, home);
     for (int want : wanted)

@@ -1,4 +1,4 @@
-// Price: what shardings cost, in bytes on the wire and work that costs as much.
+// Price: the cost of shardings, in bytes on the wire and equivalent work.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_PRICE_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_RESHARD_PRICE_H
 
@@ -11,25 +11,25 @@
 
 namespace tilewright::distribute {
 
-/// Prices are in bytes that a device sends. The other units are converted by ratios that are chosen
-/// to keep apart what differs by much, not to predict a machine: a product is divided wherever a
-/// sharding of the program allows it, because the program's author wants that, even where a fast
-/// device would be quicker to compute all of it; elementwise ops, which are fused, only decide
-/// between plans that send the same.
+/// Prices are in bytes that a device sends. Other quantities are converted by ratios that are
+/// chosen to separate what differs by much, not to predict a machine. A product is divided wherever
+/// a sharding of the program allows it, because that is what the program's author wants, even if a
+/// fast device could compute all of it sooner. Elementwise ops, which are fused, only decide
+/// between plans that send the same number of bytes.
 struct PriceRatios {
   double message = 1 << 16;     // the latency of a collective; less in programs of small tensors
   double flop = 1.0 / 8;        // of a product
   double touched = 1.0 / 16384; // a byte that an op reads or writes
   double carried = 1.0 / 4;     // a byte that a loop carries, and so holds as long as it runs
-  /// A byte of another sharding of a value that a loop only reads. More than one, so that weights
-  /// are gathered inside of the loops over layers, although two loops gather them twice: a program
-  /// that shards its weights has no memory for all of them.
+  /// The price of a byte of another sharding of a value that a loop only reads. It is more than 1,
+  /// so that weights are gathered inside the loops over layers, although two loops then gather them
+  /// twice: a program that shards its weights does not have the memory for all of them.
   double held = 2;
   double openOp = 1; // prefers sums that are closed early, if all else is equal
 };
 
-/// The shardings and tensor types of a program by number, and prices of changing the one into the
-/// other, each computed once.
+/// The shardings and tensor types of a program, numbered, and the prices of converting between
+/// them, each computed once.
 class Prices {
 public:
   int intern(const Sharding &sharding);
@@ -40,12 +40,12 @@ public:
   /// The bytes of one device's shard.
   double shardBytes(int type, int sharding) const;
 
-  /// Turning a value of `type` from one sharding into another.
+  /// The price of converting a value of `type` from one sharding into another.
   double reshard(int type, int from, int to);
 
-  /// How a value reaches its uses: each `wanted` sharding is made from the one it is computed
-  /// with, or from `home`, which is made first. A sum of which several uses want different shards
-  /// is thus reduced once.
+  /// How a value reaches its uses: each `wanted` sharding is made from the one with which it is
+  /// computed, or from `home`, which is made first. So a sum of which several uses want different
+  /// shards is reduced only once.
   struct Route {
     double price;
     int home;

@@ -93,7 +93,7 @@ public:
       size_t shared = 0;
       while (shared < before.size() && shared < after.size() && before[shared] == after[shared])
         ++shared;
-      // Borders between padded shards depend on their number.
+      // The borders between padded shards depend on the number of shards.
       if (before != after &&
           (from.padded(dim, shape[dim]) != shape[dim] || to.padded(dim, shape[dim]) != shape[dim]))
         shared = 0;
@@ -206,8 +206,9 @@ llvm::StringRef toString(ExchangeKind kind) {
   return "";
 }
 
-/// Visits the parts of a reshard that a search covers: the whole, or what leads to a sharding in
-/// between and from there. `visit` gets both shardings and where they divide the axes.
+/// Visits the parts of a reshard that a search covers: either the whole reshard, or its two halves
+/// before and after an intermediate sharding. `visit` gets both shardings and the positions at
+/// which they divide the axes.
 static void forEachLeg(
     const Sharding &first, const Sharding &last, size_t rank,
     llvm::function_ref<void(const Sharding &, const Sharding &, const std::vector<Cuts> &)> visit) {
@@ -226,8 +227,8 @@ static void forEachLeg(
     return through(closed);
   }
   const std::vector<Cuts> cuts = cutsOf(from, to);
-  // If no factorization of an axis has the sub-axes of both shardings, the value leaves that axis
-  // in between.
+  // If no factorization of an axis contains the sub-axes of both shardings, the value is replicated
+  // along that axis in between.
   for (size_t axis = 0; axis < cuts.size(); ++axis)
     if (!isChain(cuts[axis])) {
       auto isOnAxis = [&](const AxisRef &ref) { return ref.axis == axis; };

@@ -18,12 +18,11 @@ using Lists = llvm::SmallVector<Ids, 4>;
 
 /// With more factors, a search tries only steps that bring factors to their places in the target.
 constexpr size_t maxTried = 4;
-/// After it has visited this many placements, a search goes on greedily; after twice as many it
-/// gives up.
+/// After visiting this many placements, a search becomes greedy; after twice as many it gives up.
 constexpr size_t maxVisited = 2000, maxVisitedDirected = 100;
 
-/// What is minimised, the most important first: elements sent by one device (in units that make
-/// all of them integers), exchanges that send, steps and the factors that they move.
+/// The quantities to minimise, the most important first: elements sent by one device (in units in
+/// which they are integers), exchanges that send, steps, and the factors that these move.
 struct Price {
   int64_t wire = 0;
   int sends = 0, steps = 0;
@@ -111,13 +110,14 @@ private:
     return key;
   }
 
-  /// Whether a step that sends so many elements costs more than a path that is known.
+  /// Whether a step that sends this many elements would make the path cost more than a known one.
   bool isTooDear(double wireElements) const {
     return soFar.wire + wireOf(wireElements) > bound.wire;
   }
 
   void reach(int parent, ReshardStep step, const Price &price) {
-    // One more exchange may bring all that is missing, one more step of one factor the rest.
+    // One more exchange may move all remaining factors; a further step with one factor covers the
+    // rest.
     const int64_t lacks = missing(step.to);
     Price estimate = price + Price{lacks, lacks > 0, step.to == problem.to ? 0 : 2};
     if (estimate > bound)
@@ -134,7 +134,7 @@ private:
     nodes.push_back({std::move(step), price, parent});
   }
 
-  /// From now on, prefers placements that are close to the target to cheap ones.
+  /// From now on, prefers placements that are close to the target to those that are cheap.
   void beGreedy() {
     isGreedy = true;
     std::priority_queue<Entry> reordered;
@@ -299,7 +299,7 @@ private:
         visit({ExchangeKind::open, std::move(next), {id}, 0});
       }
     }
-    // A shard is a term of the whole: zero outside of the shard.
+    // A shard is a term of the whole tensor, with zeros outside of the shard.
     for (size_t dim = 0; dim < at.dims.size(); ++dim)
       if (!at.dims[dim].empty() && isOpenInTarget(at.dims[dim].back())) {
         Placement next = at;
@@ -432,7 +432,7 @@ private:
     }
   }
 
-  /// Other factors of the same product in every dimension.
+  /// The other ways to distribute factors such that every dimension keeps its product.
   void forEachPermute(const Placement &at, Visit visit) const {
     Placement next{Lists(at.dims.size()), {}};
     llvm::SmallBitVector isUsed(static_cast<unsigned>(problem.sizes.size()));
@@ -467,7 +467,7 @@ private:
     fill(fill, 0, countOf(at.dims.empty() ? at.unreduced : at.dims[0]));
   }
 
-  /// The factors whose places differ.
+  /// The factors that have different positions in the two placements.
   Ids movedBetween(const Placement &one, const Placement &two) const {
     auto placeOf = [](const Placement &in, uint8_t id) {
       for (size_t dim = 0; dim < in.dims.size(); ++dim)

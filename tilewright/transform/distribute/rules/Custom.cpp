@@ -50,7 +50,7 @@ std::optional<ShardingRule> writtenRule(Operation *op) {
           dim.push_back(static_cast<int>(factor));
           product *= rule.loop(static_cast<int>(factor)).size;
         }
-        // A dimension of which a rule says nothing stays whole.
+        // A dimension that a rule does not mention is not sharded.
         if (!dim.empty() && product != size)
           return false;
       }

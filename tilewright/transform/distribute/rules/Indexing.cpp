@@ -4,8 +4,9 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-/// A loop over an indexed dimension of an operand that is read: each device gives what it holds,
-/// and the results are added. Without loops if the element type has no neutral element.
+/// A loop over an indexed dimension of an operand that is read: each device contributes the
+/// elements that it holds, and the contributions are added. Without loops if the element type has
+/// no neutral element.
 static ShardingRule::Dim maskedLoop(ShardingRule &rule, Value operand, size_t dim) {
   StringRef combine = masksBy(getElementTypeOrSelf(operand));
   if (combine.empty())
@@ -29,7 +30,7 @@ ShardingRule dynamicUpdateRule(stablehlo::DynamicUpdateSliceOp op) {
   ShardingRule rule = emptyRule(op);
   for (auto [dim, size] : llvm::enumerate(shapeOf(op.getResult()))) {
     rule.operands[0][dim] = rule.results[0][dim] = {rule.add(size)};
-    // Every device needs the whole update of a part, of which it takes what falls into its shard.
+    // Every device needs the whole update and uses the part that falls into its shard.
     if (shapeOf(op.getUpdate())[dim] == size)
       rule.operands[1][dim] = rule.operands[0][dim];
   }

@@ -67,7 +67,8 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
         return {{0}};
       })
       .Case<stablehlo::DotGeneralOp, stablehlo::DotOp>([&](Operation *op) -> Sets {
-        // The operands may be of a narrower type: then a sum of products of terms is only wider.
+        // The operands may be of a narrower type, since the sum of products of terms is computed in
+        // a wider one.
         if (!isScalable)
           return {};
         return {{0}, {1}};

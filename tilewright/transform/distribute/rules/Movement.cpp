@@ -116,8 +116,8 @@ ShardingRule sliceRule(stablehlo::SliceOp op) {
         return op.getStrides()[at] == 1 && from[at] == to[at];
       },
       LoopKind::shifted);
-  // An odd number of rows is seldom divisible. The devices that have them give them to the others
-  // in a sum, if that sends less than all rows.
+  // An odd number of rows is rarely divisible. If it sends less than all rows, the devices that
+  // hold the rows add them to the other devices' by a sum.
   if (const StringRef combine = keepsBesideZero(op.getType().getElementType()); !combine.empty())
     for (auto [dim, loops] : llvm::enumerate(rule.results[0]))
       if (to[dim] % 2 == 1 && 2 * to[dim] <= from[dim]) {

@@ -23,7 +23,7 @@ exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool hasBackward, std::s
   }
   match.result.followMovement(/*isGpu=*/!hasBackward);
   exec::SoftmaxDotOp op = match.create(/*hasRowValues=*/!match.otherProducts.empty());
-  // The cotangent may be computed from the result, so the result is replaced first.
+  // The cotangent may be computed from the result, so replace the result first.
   SmallVector<Value> dead = {match.result.value};
   match.result.value.replaceAllUsesWith(op.getResult());
   if (!match.otherProducts.empty())

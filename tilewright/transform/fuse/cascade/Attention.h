@@ -7,8 +7,8 @@
 
 namespace tilewright::cascade {
 
-/// Whether a cascade ends in a product and begins with another one, so that a reader may expect it
-/// to become attention.
+/// Whether a cascade begins and ends with a product, so that a reader may expect it to become
+/// attention.
 bool looksLikeAttention(const Cascade &cascade);
 
 /// Replaces a cascade by `exec.softmax_dot`, after which no tensor has an element for each query

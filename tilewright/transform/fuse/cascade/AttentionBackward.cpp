@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// A column of an operand before it is known whether it is depth or width.
+/// A column of an operand of which it is not yet known whether it is depth or width.
 static int64_t columnOf(const AttentionMatcher &forward) { return forward.rank + 2; }
 
 static View renamed(View dims, int64_t from, int64_t to) {
@@ -107,7 +107,7 @@ bool BackwardMatcher::findCotangents() {
   for (const Product &product : products)
     if (product.map && !forward.findLeaves(*product.map, inputs, found))
       return false;
-  // A sum over keys may read it, too.
+  // A sum over keys may read it as well.
   for (const Reduction &reduction : forward.cascade.reductions)
     if (!reduction.isMatmul() && !forward.findLeaves(*reduction.maps[0], inputs, found))
       return false;
@@ -192,7 +192,7 @@ bool BackwardMatcher::isRowDot(const Reduction &reduction) const {
   return products == 1;
 }
 
-/// Whether the reductions that a value reads are those of the softmax, and products of rows.
+/// Whether the reductions that a value reads are those of the softmax, or products of rows.
 bool BackwardMatcher::checkNumbers(const Node &root) {
   for (unsigned read : root.reads)
     if (read != forward.maximum && read != forward.sum &&
@@ -202,8 +202,8 @@ bool BackwardMatcher::checkNumbers(const Node &root) {
   return true;
 }
 
-/// Whether what is computed from the scores is read in the block by reductions over keys only, and
-/// nothing that the op reads depends on it.
+/// Whether the values computed from the scores are read, in this block, only by reductions over
+/// keys, and nothing that the op reads depends on them.
 bool BackwardMatcher::isOnlyReader() {
   for (Operation *op : forward.readers)
     if (isa<stablehlo::ReduceOp>(op) &&
@@ -295,7 +295,7 @@ public:
 
   Value zero() { return number(0); }
 
-  /// Whether the element is visible, or its weight is not 0 beside the row's maximum.
+  /// Whether the element is visible, or its weight is not 0 next to the row's maximum.
   Value emitCounts() {
     Value distance = arith::SubFOp::create(builder, loc, emitWide(*match.subtracted),
                                            number(match.maskedSide()->number));
@@ -322,7 +322,7 @@ private:
     if (reduction == match.maximum)
       return body->getArgument(rowValues);
     if (reduction == match.sum) {
-      // The sum of a row whose maximum is infinite is NaN in the program.
+      // If the maximum of a row is infinite, the program's sum of that row is NaN.
       Value size = math::AbsFOp::create(builder, loc, emitWide(*match.subtracted));
       constexpr double infinity = std::numeric_limits<double>::infinity();
       Value isFinite =
@@ -354,12 +354,12 @@ private:
     SmallVector<Value> operands;
     for (const Node *operand : value.operands)
       operands.push_back(emitWide(*operand));
-    // One division for each row instead of each element.
+    // Divide once per row instead of once per element.
     if (value.isOp("divide") && value.onAxis && !value.operands[1]->onAxis)
       return multiply(operands[0], inverse(operands[1]));
     Value isSmall;
     if (value.isOp("exponential")) {
-      // Its exponential would be subnormal, with which instructions take long.
+      // The exponential would be subnormal, which makes instructions slow.
       isSmall =
           arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, operands[0], number(-87));
       operands[0] = arith::SelectOp::create(builder, loc, isSmall, zero(), operands[0]);
@@ -425,7 +425,7 @@ std::pair<RankedTensorType, View> BackwardMatcher::resultOf(unsigned number) con
 }
 
 SmallVector<Value> BackwardMatcher::replace(exec::SoftmaxDotOp op) {
-  // Before the first product whose result is replaced.
+  // Insert before the first product whose result is replaced.
   Operation *position = nullptr;
   for (const Product &product : products)
     if (product.dot && (!position || product.dot->isBeforeInBlock(position)))
@@ -434,7 +434,7 @@ SmallVector<Value> BackwardMatcher::replace(exec::SoftmaxDotOp op) {
   Location loc = position->getLoc();
   Operand result = forward.result;
   result.value = op.getResult();
-  // A cotangent that is the result itself, or was before its dimensions were moved.
+  // A cotangent that is the result itself, possibly before its dimensions were moved.
   if (cotangent == forward.result || cotangent == unmoved)
     cotangent = result;
   SmallVector<Value> operands;

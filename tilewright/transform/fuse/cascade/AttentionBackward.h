@@ -17,7 +17,8 @@ namespace tilewright::cascade {
 /// associativity, the product of a row of the cotangent and of the result.
 class BackwardMatcher {
 public:
-  /// `forward` has been matched when match() is called. A reason is left in it.
+  /// `forward` must have been matched before match() is called. If match() fails, it stores the
+  /// reason there.
   explicit BackwardMatcher(AttentionMatcher &forward) : forward(forward) {}
 
   bool match();

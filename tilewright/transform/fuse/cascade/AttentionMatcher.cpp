@@ -136,7 +136,7 @@ bool AttentionMatcher::isWeight(const Reduction &reduction, bool isDivided) {
   return divisor.kind == Node::Kind::reduced && divisor.reduction == sum;
 }
 
-/// Whether the library computes with these types: sums are f32, elements are whole bytes.
+/// Whether the library supports these types: sums are f32, and elements are whole bytes.
 bool AttentionMatcher::hasTypes() {
   for (Value value : {first.getLhs(), first.getRhs(), first.getResult(), second.getLhs(),
                       second.getRhs(), second.getResult()}) {
@@ -324,7 +324,7 @@ bool AttentionMatcher::placeInputs(ArrayRef<const Node *> tensors) {
                                                 [](int64_t dim) { return dim >= 0; }))
       return fail("a tensor of the score is not contiguous along the keys");
   }
-  // Numbers of heads are not passed to the body.
+  // The numbers of heads are not passed to the body.
   for (unsigned id = 0; id < cascade.nodes.size(); ++id)
     if (const Node &leaf = node(id); leaf.kind == Node::Kind::leaf)
       if (auto iota = leaf.value.getDefiningOp<stablehlo::IotaOp>()) {

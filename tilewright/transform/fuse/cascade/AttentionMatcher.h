@@ -11,7 +11,8 @@
 
 namespace tilewright::cascade {
 
-/// A tensor, and for each of its dimensions that of the space; depth and width follow those.
+/// A tensor, and for each of its dimensions the corresponding dimension of the space; depth and
+/// width come after those.
 struct Operand {
   mlir::Value value;
   View dims;
@@ -89,9 +90,10 @@ public:
   /// Whether the body can read these tensors.
   bool placeInputs(llvm::ArrayRef<const Node *> tensors);
   bool dependsOn(const Node &node, const Node *leaf) const;
-  /// The constant side of the score, if it is a selection between one and a score; otherwise null.
+  /// The constant operand of the score, if the score is a selection between a constant and a score;
+  /// otherwise null.
   const Node *maskedSide() const;
-  /// Whether an exponent is the score minus a number of the row.
+  /// Whether an exponent is the score minus a number that depends only on the row.
   bool isExponent(Linear exponent, const Node &base) const;
   mlir::DenseI64ArrayAttr numbered(mlir::OpBuilder &builder, const View &dims) const;
   llvm::SmallVector<int64_t> sizes() const;
@@ -121,7 +123,7 @@ public:
 
   /// The value of a node at one element.
   mlir::Value emit(const Node &node);
-  /// Whether the element is not that of the masked side.
+  /// Whether the element does not come from the masked operand of the selection.
   mlir::Value emitVisible();
 
 protected:

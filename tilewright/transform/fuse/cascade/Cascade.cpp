@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// A cascade of more reductions is not examined.
+/// Cascades with more reductions are not examined.
 static constexpr size_t maxReductions = 32;
 
 std::string_view nameOf(Condition condition) {
@@ -101,7 +101,7 @@ static Combiner combinerOf(Region &body) {
       !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
     return Combiner::other;
   Type element = cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
-  // Sums and products of booleans are other functions.
+  // For booleans, sums and products are different functions.
   if (element.isInteger(1))
     return Combiner::other;
   return llvm::TypeSwitch<Operation *, Combiner>(&op)
@@ -117,7 +117,8 @@ static bool hasStaticShape(Value value) {
   return type && type.hasStaticShape();
 }
 
-/// The spaces in which an op is a reduction, and the operand that has the space's shape.
+/// The iteration spaces in which an op is a reduction, and the operand that has the shape of the
+/// space.
 static SmallVector<std::pair<Space, unsigned>, 2> spacesOf(Operation *op) {
   SmallVector<std::pair<Space, unsigned>, 2> spaces;
   if (!llvm::all_of(op->getOperands(), hasStaticShape))
@@ -190,7 +191,7 @@ const Member &memberOf(const Draft &draft, Operation *op) {
   return *llvm::find_if(draft.members, [&](const Member &member) { return member.op == op; });
 }
 
-/// The same view, after the dimensions of the space got other numbers.
+/// The same view after the dimensions of the space were renumbered.
 View renamed(const View &view, const std::map<int64_t, int64_t> &dims) {
   View result;
   for (int64_t dim : view) {
@@ -251,7 +252,7 @@ void Collector::add(Operation *op) {
       merge(*draft, *other, ofOther);
     }
     draft->members.push_back({op, operand, renamed(identityOf(space), dims)});
-    // A matmul's result has columns, so it is never a number for each row.
+    // A matmul's result has columns, so it never is a single number per row.
     if (isa<stablehlo::ReduceOp>(op))
       draftOf[op] = draft;
     return;
@@ -280,7 +281,7 @@ std::vector<std::unique_ptr<Cascade>> Collector::finish() {
     decide(*cascade);
     cascades.push_back(std::move(cascade));
   }
-  // In program order, whatever was merged.
+  // Sort into program order, whatever was merged.
   llvm::sort(cascades, [](const auto &a, const auto &b) {
     return a->reductions[0].op->isBeforeInBlock(b->reductions[0].op);
   });

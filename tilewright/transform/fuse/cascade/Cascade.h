@@ -40,9 +40,10 @@ struct Form {
   Factors factor;
   Linear exponent;
   std::vector<unsigned> variables;
-  /// For each variable, whether it reads only plain sums of the pass. Such a variable is near its
-  /// final value soon, so partial results are relative to it. Any other one may come from far away
-  /// (a maximum of masked scores is -1e38 first), so partial results are relative to 0 instead.
+  /// For each variable, whether it reads only plain sums of the pass. Such a variable soon comes
+  /// near its final value, so partial results are relative to it. Any other variable may start far
+  /// from its final value (a maximum of masked scores is -1e38 first), so partial results are
+  /// relative to 0 instead.
   std::vector<bool> isSteady;
   /// The order of the derivative by each variable, for each part of a partial result. The first is
   /// the map itself.
@@ -60,14 +61,14 @@ struct Reduction {
   Combiner combiner = Combiner::other;
   /// For a matmul: the operand whose space this is, 0 or 1. The other one is a factor of each term.
   unsigned mappedOperand = 0;
-  /// The view of that operand.
+  /// The view of this operand.
   View view;
   /// The numbers that are reduced: one node for each operand of a reduce.
   llvm::SmallVector<const Node *, 1> maps;
 
   /// The pass over the rows in which it is computed.
   unsigned pass = 0;
-  /// The condition that forbids an earlier pass, with both sides of it in words.
+  /// The condition that prevents an earlier pass, with both of its sides in words.
   Condition failed = Condition::none;
   std::string why;
   Form form;

@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// A partial result has at most as many tensors.
+/// The maximum number of tensors in a partial result.
 static constexpr size_t maxParts = 8;
 
 namespace {
@@ -55,7 +55,7 @@ private:
   Normalizer normalizer;
 };
 
-/// Divides an exponent into the part of the parameters and the rest.
+/// Separates an exponent into the part that depends on parameters and the rest.
 bool Decision::splitExponent(const Monomial &term, Linear &ofParameters, Linear &ofElements) {
   for (const auto &[factors, coefficient] : term.exponent) {
     bool hasParameter = false, hasElement = false;
@@ -91,7 +91,7 @@ bool Decision::separate() {
   return true;
 }
 
-/// Parameters that are the same power in all terms are a factor, the others are variables.
+/// Parameters with the same power in all terms form a factor; the others are variables.
 bool Decision::findFactorAndVariables() {
   std::map<unsigned, int> smallest, largest;
   std::map<unsigned, size_t> occurrences;
@@ -301,7 +301,8 @@ bool Decision::run() {
 
 } // namespace
 
-/// Whether combining with the initial value changes nothing, or nothing more when it is repeated.
+/// Whether combining with the initial value changes nothing, or changes nothing more when it is
+/// repeated.
 static bool startsFromIdentity(const Reduction &reduction) {
   auto reduce = dyn_cast<stablehlo::ReduceOp>(reduction.op);
   if (!reduce || (reduction.combiner != Combiner::sum && reduction.combiner != Combiner::product))
@@ -316,7 +317,7 @@ static bool startsFromIdentity(const Reduction &reduction) {
          init.getSplatValue<APInt>() == static_cast<uint64_t>(identity);
 }
 
-/// The reductions on whose results a value depends, other than through the nodes of the cascade.
+/// The reductions on whose results a value depends, other than through nodes of the cascade.
 static void addSources(const Cascade &cascade, Value value, std::vector<bool> &found) {
   Operation *first = cascade.reductions.front().op;
   llvm::SmallPtrSet<Operation *, 16> seen;

@@ -73,7 +73,8 @@ Value Emitter::sliceOfMatmul(stablehlo::DotGeneralOp dot, int64_t dim) {
 }
 
 Value Emitter::sliceOf(Value value, int64_t dim) {
-  // A product is computed for the slice: one of all elements would be the tensor to avoid.
+  // Compute a product only for the slice: the product of all elements would be the very tensor to
+  // avoid.
   if (auto dot = value.getDefiningOp<stablehlo::DotGeneralOp>())
     return sliceOfMatmul(dot, dim);
   if (!slice.at)
@@ -113,7 +114,7 @@ Value Emitter::emitLeaf(const Node &node) {
       SmallVector<int64_t, 4> sizes(shapeOf(value));
       sizes[dim] = slice.size;
       auto type = RankedTensorType::get(sizes, node.element);
-      // Indices are computed anew: a slice would need the indices of all elements in memory.
+      // Recompute indices: slicing them would need the indices of all elements in memory.
       if (iota && !isa<ComplexType>(node.element))
         value = static_cast<int64_t>(iota.getIotaDimension()) == static_cast<int64_t>(dim)
                     ? indicesFrom(b, type, static_cast<int64_t>(dim), slice)
@@ -199,7 +200,7 @@ Value Emitter::emitIn(Place place, const Form &form, const Node &node) {
                ? emitVariable(form, node)
                : b.broadcast(number(form.offset.empty() ? 1 : 0, node.element), rowShape());
   if (place == Place::exponent) {
-    // The logarithm has become a factor: NormalForm.
+    // The logarithm has become a factor; see NormalForm.
     if (node.isOp("log"))
       return b.broadcast(number(0, node.element), rowShape());
     if (!node.isOp("add") && !node.isOp("subtract") && !node.isOp("negate") &&

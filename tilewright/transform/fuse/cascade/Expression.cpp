@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// Deeper expressions end in leaves: each level takes a stack frame.
+/// Expressions deeper than this are cut off at leaves, because each level takes a stack frame.
 static constexpr unsigned maxDepth = 128;
 
 SmallVector<int64_t, 4> Space::rowDims() const {
@@ -102,7 +102,7 @@ std::optional<View> viewOfReduced(Operation *op, ArrayRef<int64_t> dims, const S
   return view;
 }
 
-/// The result of a reduction of this space; null if it is not read in the order of its rows.
+/// The result of a reduction in this space; null if it is not read in the order of its rows.
 const Node *Expressions::reducedNode(OpResult result, const View &dims) {
   if (!isa<stablehlo::ReduceOp>(result.getOwner()))
     return nullptr;

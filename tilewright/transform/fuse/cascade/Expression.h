@@ -65,7 +65,7 @@ struct Node {
   View dims;
   unsigned reduction = 0, result = 0;
   llvm::SmallVector<const Node *, 3> operands;
-  /// Whether it varies along the axis.
+  /// Whether the node varies along the axis.
   bool onAxis = false;
   /// The reductions that it reads, ascending. A result of one has its op and its view in `op` and
   /// `dims`.
@@ -101,7 +101,7 @@ private:
   FindReduction findReduction;
 };
 
-/// A node as a formula, cut off where it becomes long: "exp(x - r0)".
+/// The node as a formula such as "exp(x - r0)", truncated if it is long.
 std::string toString(const Node &node);
 
 } // namespace tilewright::cascade

@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// A larger polynomial stays a single node: no cascade that pays has so many terms.
+/// A larger polynomial stays a single node: no profitable cascade has so many terms.
 static constexpr size_t maxTerms = 64;
 
 /// The product of two products.
@@ -66,7 +66,7 @@ bool Normalizer::isLiveNode(const Node &node) const {
   return llvm::any_of(node.reads, [&](unsigned reduction) { return isLive(reduction); });
 }
 
-/// Whether 0 times an operand of a select is 0, as far as its constants tell.
+/// Whether 0 times an operand of a select is 0, as far as its constants show.
 static bool isFiniteChoice(const Node &node) {
   return node.kind != Node::Kind::constant || std::isfinite(node.number);
 }

@@ -1,4 +1,4 @@
-// NormalForm: a node as a sum of products, in which exponentials are joined.
+// NormalForm: rewrites a node as a sum of products in which exponentials are combined.
 #ifndef TILEWRIGHT_TRANSFORM_FUSE_CASCADE_NORMALFORM_H
 #define TILEWRIGHT_TRANSFORM_FUSE_CASCADE_NORMALFORM_H
 

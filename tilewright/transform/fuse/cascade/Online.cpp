@@ -25,7 +25,7 @@ Online::Online(OpBuilder &builder, Location loc, const Cascade &cascade, unsigne
   this->known.resize(cascade.reductions.size());
 }
 
-/// A copy of the reduction with other inputs.
+/// A copy of the reduction with different inputs.
 static ValueRange reduceLike(OpBuilder &builder, Location loc, stablehlo::ReduceOp like,
                              ValueRange inputs, ArrayRef<int64_t> dims, TypeRange types) {
   auto reduce =
@@ -223,8 +223,8 @@ std::vector<Value> Online::move(unsigned index, const std::vector<Value> &parts,
         b.subtract(after.emitLinear(form.exponent, type), before.emitLinear(form.exponent, type));
     Value factor = stablehlo::ExponentialOp::create(builder, loc, difference.getType(), difference);
     if (!isLast) {
-      // If the maximum is not finite, all exponentials so far are 0, and stay so: a large factor
-      // would make NaN of them.
+      // If the maximum is not finite, all exponentials so far are 0 and remain so; a large factor
+      // would turn them into NaN.
       const Node &bound = *cascade.nodes.node(form.exponent.begin()->first[0].first);
       Value known = before.emit(bound);
       Value isFinite = stablehlo::IsFiniteOp::create(
@@ -245,7 +245,7 @@ std::vector<Value> Online::combine(unsigned index, const std::vector<Value> &a,
   const Reduction &reduction = cascade.reductions[index];
   ShapedBuilder b(builder, loc);
   if (reduction.combiner == Combiner::other) {
-    // Any combiner: both results become one row of two elements.
+    // For any combiner: both results become one row of two elements.
     SmallVector<Value> pairs;
     for (auto [left, right] : llvm::zip(a, c)) {
       SmallVector<int64_t> shape = {1};
@@ -310,7 +310,7 @@ static bool isParameter(const Cascade &cascade, unsigned pass, unsigned index) {
       continue;
     if (readsAny(form.exponent) || llvm::any_of(form.variables, reads))
       return true;
-    // The factor and the offset matter only where the complete value is a parameter.
+    // The factor and the offset matter only where a parameter is the complete value.
     if ((readsAny({{form.factor, 1}}) || readsAny(form.offset)) &&
         isParameter(cascade, pass, later))
       return true;

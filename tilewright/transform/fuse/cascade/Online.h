@@ -55,7 +55,7 @@ private:
   using Value = mlir::Value;
 
   std::vector<Value> partsOf(unsigned index, const Slice &slice, const Values &parameters);
-  /// The parts for other parameters, which are the final results if `isLast`.
+  /// The parts, rescaled to other parameters, which are the final results if `isLast`.
   std::vector<Value> move(unsigned index, const std::vector<Value> &parts, const Values &from,
                           const Values &to, bool isLast = false);
   std::vector<Value> combine(unsigned index, const std::vector<Value> &a,

@@ -170,8 +170,8 @@ Value AttentionEmitter::rounded(Value tile, Type from, Type to) {
              });
 }
 
-/// Three numbers of 8 bits whose sum is an f32. Only the first is not finite if the number is not
-/// (docs/design/split-products.md).
+/// Splits an f32 into three bf16 numbers whose sum it is. If the f32 is infinite or NaN, only the
+/// first part is (docs/design/split-products.md).
 std::array<Value, 3> AttentionEmitter::partsOf(Value tile) {
   const Type small = builder.getBF16Type(), single = builder.getF32Type();
   ArrayRef<int64_t> shape = typeOf(tile).getShape();

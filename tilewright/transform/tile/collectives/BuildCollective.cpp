@@ -19,8 +19,8 @@ namespace {
 struct Collectives : CollectiveBuilder {
   using CollectiveBuilder::CollectiveBuilder;
 
-  /// Each rank sends a tile to all others and waits for theirs. Two buffers are used in turn: who
-  /// has passed the next barrier knows that no rank reads this one any more.
+  /// Each rank sends a tile to all others and waits for theirs. Two buffers are used alternately: a
+  /// rank that has passed the next barrier knows that no rank still reads the current buffer.
   void allReduceOneShot() {
     Value in = plain({wanted.count}), out = plain({wanted.count});
     const int64_t each = numerics::stagingBytes / elementBytes();
@@ -116,9 +116,9 @@ struct Collectives : CollectiveBuilder {
     barrier(signals);
   }
 
-  /// Each rank sends rows to slots of the receivers that are its own, and the receivers put them
-  /// where they belong: in rounds, because a slot has room for `slotRows` rows. All ranks make as
-  /// many rounds as the longest range of any rank needs. Two buffers are used in turn, as in
+  /// Each rank sends rows to its own slots at the receivers, which move them to their final
+  /// positions. This happens in rounds, because a slot has room for `slotRows` rows. All ranks take
+  /// as many rounds as the longest range of any rank needs. Two buffers are used alternately, as in
   /// allReduceOneShot().
   void raggedAllToAll() {
     const int64_t entries = wanted.ranks * wanted.ranges;
@@ -147,7 +147,8 @@ struct Collectives : CollectiveBuilder {
 
     forEach(constant(0), rounds, [&](Value round) {
       Value first = index(n * wanted.slotRows, {round}), turn = parity();
-      /// The rows of a range of `size` rows that this point has in this round, from the first one.
+      /// The rows, from the first one on, that this point handles in this round, of a range of
+      /// `size` rows.
       auto forRows = [&](Value size,
                          function_ref<void(Value row, Value slot, Value, int64_t)> body) {
         Value end = smaller(size, index(n + wanted.slotRows, {first}));
@@ -196,7 +197,7 @@ struct Collectives : CollectiveBuilder {
     barrier(signals);
   }
 
-  /// Each rank sends to its target. A rank to which none sends gets zeros.
+  /// Each rank sends to its target. A rank to which no rank sends gets zeros.
   void permute() {
     Value in = plain({wanted.count}), out = window({wanted.count}), signals = addSignals();
     finishArguments();

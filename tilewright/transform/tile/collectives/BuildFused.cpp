@@ -93,7 +93,7 @@ struct Fused : CollectiveBuilder {
     });
     Value right = load(rhs, {none, none}, {fused.depth, fused.columns});
     store(product(own, right), out, {rowOf(me), none});
-    // Those that are sent first arrive first: the rank before this one sends to it first.
+    // Rows that are sent first arrive first: the preceding rank sends to this one first.
     forEach(constant(1), constant(fused.ranks), [&](Value distance) {
       AffineExpr m, d;
       bindDims(b.getContext(), m, d);
@@ -122,7 +122,7 @@ struct Fused : CollectiveBuilder {
       Value left = load(lhs, {rowOf(owner), none}, {fused.rows, fused.depth});
       Value tile = squeeze(product(left, right), {1, 1, fused.rows, fused.columns});
       if (isOnHeap) {
-        // Each owner has its own place, so a tile is computed while NVSHMEM sends another.
+        // Each owner has its own buffer, so a tile can be computed while NVSHMEM sends another one.
         store(tile, sent, {me, owner, rowOf(none), none});
         return put(sent, {owner, rowOf(none), none}, fused.rows * fused.columns, partial, owner,
                    {me, rowOf(none), none}, arrived, point());

@@ -7,12 +7,12 @@
 namespace tilewright::tile {
 
 /// A product of f16 (`element`) with sums in f32, by `ranks` devices with `points` blocks each. A
-/// shard has `points * rows` rows, and a block has the same `rows` of every shard.
+/// shard has `points * rows` rows, and a block handles the same `rows` of every shard.
 ///
-/// Its transfers are stores to windows, or calls of NVSHMEM (isOnHeap), by which ranks on several
-/// nodes exchange shards. Then W lhs of the all_gather is on the heap too, as the source of what is
-/// sent, and the reduce_scatter has one more parameter, W sent [ranks, shard rows, columns] of f32,
-/// before W partial.
+/// Transfers are stores to windows, or NVSHMEM calls (isOnHeap), by which ranks on several nodes
+/// exchange shards. In the latter case, the lhs of the all_gather is a window on the heap too, as
+/// the source of what is sent, and the reduce_scatter has one more parameter, W sent [ranks, shard
+/// rows, columns] of f32, before W partial.
 struct FusedProduct {
   std::string name = "fused";
   numerics::ElementType element = numerics::ElementType::f16; // or bf16

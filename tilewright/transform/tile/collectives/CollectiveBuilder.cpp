@@ -20,8 +20,8 @@ using numerics::ReductionKind;
 
 /// The threads of a block: four warps, which the layout solver chooses for tiles of this size.
 constexpr int64_t threads = 128;
-/// Up to this many ranks, their tiles are loaded one after the other without waiting; more would
-/// need too many registers.
+/// Up to this number of ranks, tiles of all ranks are loaded one after the other without waiting in
+/// between; for more ranks, too many registers would be needed.
 constexpr int64_t maxUnrolled = 16;
 
 /// Integers are signless in kernels.
@@ -191,7 +191,7 @@ Value CollectiveBuilder::view(Value tile, ArrayRef<int64_t> shape) {
   auto from = cast<RankedTensorType>(tile.getType());
   if (from.getShape() == shape)
     return tile;
-  // Only the last dimension is larger than 1.
+  // Only the last dimension may be larger than 1.
   SmallVector<AffineExpr> source(static_cast<size_t>(from.getRank()), b.getAffineConstantExpr(0));
   source.back() = b.getAffineDimExpr(static_cast<unsigned>(shape.size()) - 1);
   return ViewOp::create(
@@ -339,7 +339,7 @@ bool CollectiveBuilder::interconnectCombines(ElementType type, ReductionKind ope
   case ElementType::bf16:
   case ElementType::f32:
   case ElementType::f64:
-    // Not min and max of f16 and bf16: they drop a NaN, which StableHLO keeps.
+    // Excludes min and max of f16 and bf16: the instructions drop a NaN, which StableHLO keeps.
     return operation == ReductionKind::add;
   default:
     return false;

@@ -1,4 +1,4 @@
-// CollectiveBuilder: emits the parts of which collective kernels consist. Only for this folder.
+// CollectiveBuilder: emits the parts that make up collective kernels. Only for this folder.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_COLLECTIVES_COLLECTIVEBUILDER_H
 #define TILEWRIGHT_TRANSFORM_TILE_COLLECTIVES_COLLECTIVEBUILDER_H
 
@@ -14,7 +14,7 @@ public:
   using Value = mlir::Value;
   CollectiveBuilder(mlir::ModuleOp module, const CollectiveKernel &wanted);
 
-  /// Whether kernels, and the interconnect, combine elements of this type.
+  /// Whether kernels, and whether the interconnect, can combine elements of this type.
   static bool combines(numerics::ElementType type, numerics::ReductionKind operation);
   static bool interconnectCombines(numerics::ElementType type, numerics::ReductionKind operation);
 
@@ -36,7 +36,7 @@ protected:
   int64_t elementBytes() const;
   /// The elements that a block moves at once: 16 bytes of each thread.
   int64_t tileElements() const;
-  /// The count, rounded up to whole accesses of 16 bytes.
+  /// The count, rounded up to whole 16-byte accesses.
   int64_t paddedCount() const;
 
   // --- Indices ---
@@ -44,7 +44,8 @@ protected:
   Value index(mlir::AffineExpr expr, llvm::ArrayRef<Value> dims);
   Value point() { return kernel.getCoordinates()[0]; }
   Value rankOf(Value window);
-  /// The number of this point among the points of all ranks; neighbours are on different ranks.
+  /// The number of this point among the points of all ranks, in an order in which neighbours are on
+  /// different ranks.
   Value workerOf(Value me);
   /// `worker` on one rank; on the others, a number that no loop reaches.
   Value onlyOn(Value me, int64_t rank, Value worker);
@@ -75,7 +76,8 @@ protected:
   Value combineParts(llvm::function_ref<Value(Value rank)> part);
   Value reduceParts(Value window, llvm::ArrayRef<Value> offsets, llvm::ArrayRef<int64_t> shape);
   void storeParts(Value tile, Value window, llvm::ArrayRef<Value> offsets);
-  /// Writes a tile to the same place of all parts, by the interconnect if the form says so.
+  /// Writes a tile to the same position of all parts, through the interconnect if the form requires
+  /// it.
   void sendToAll(Value tile, Value window, Value me, llvm::ArrayRef<Value> offsets);
   void barrier(Value signals);
 

@@ -511,7 +511,8 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
     reason = llvm::formatv("{0} multiplies {1} only with mma.sync", machine.chip, gemm.type).str();
     return std::nullopt;
   }
-  // The other accumulator of a pair, of 128 rows in all, divides its columns among lanes.
+  // Only with 128 rows per CTA: an accumulator of 128 rows for the whole pair would put half of its
+  // columns into other lanes.
   const int64_t pairStep = 2 * std::max<int64_t>(16, gemm.columnStep);
   if (isPair(machine, choice) && (choice.m != 128 || choice.n % pairStep != 0)) {
     reason = llvm::formatv("a pair of CTAs needs 128 rows each and multiples of {0} columns, got "

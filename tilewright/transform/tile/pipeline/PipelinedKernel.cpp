@@ -179,7 +179,7 @@ public:
   }
 
 private:
-  /// The fragments that one step multiplies. Products without scales have none of these.
+  /// The scale fragments that one step uses. Products without scales have none.
   struct Fragments {
     Value lhs, rhs, lhsScale, rhsScale;
   };
@@ -306,7 +306,7 @@ private:
         .getResult();
   }
 
-  /// Loads a group of an operand's scales: of 4 blocks and all rows.
+  /// Loads a group of an operand's scales, for 4 blocks and all rows.
   Value scales(Value buffer, bool isLhs, int64_t group) {
     Type type = sm::withLayout(RankedTensorType::get({4, 128}, b.getI8Type()),
                                warpScaleLayout(isLhs ? choice.m : choice.n, isLhs, grid));
@@ -316,8 +316,8 @@ private:
         .getResult();
   }
 
-  /// The blocks of a row that a step multiplies. A line of bytes in memory has four scales of a
-  /// row, so an iteration has as many blocks as its scales have lines.
+  /// The blocks of a row that a step multiplies. A 128-byte line in memory contains four scales of
+  /// a row, so an iteration has as many blocks as its scales have lines.
   int64_t blocksOfStep() const {
     return product.isScaled() ? product.lhsScale.outerSizes.back() * depth / choice.k : 0;
   }

@@ -1,8 +1,8 @@
 // Scatters of rows whose updates are sorted by row. The updates of one row of the table are a
 // segment. A block of threads combines those of a chunk of updates in order, and writes the rows
-// whose segments are inside the chunk. The sums of its head and its tail, which continue in other
-// chunks, are the updates of a next step, until all are in one chunk. The chunks do not depend on
-// timing, so neither do the roundings.
+// whose segments are inside the chunk. The sums of the chunk's head and tail, whose segments
+// continue in other chunks, become the updates of the next step, until all updates are in one
+// chunk. The chunks do not depend on timing, so neither do the roundings.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/indexing/SplatTable.h"
@@ -132,7 +132,7 @@ bool SegmentEmitter::plan(std::string &reason) {
   columns = typeOf(table).getDimSize(1);
   element = elementOf(table);
   keyElement = elementOf(updates.keys);
-  // Besides each element, a thread holds flags and indices.
+  // In addition to each element, a thread holds flags and indices.
   const int64_t capacity =
       capacities.tileElements ? std::max<int64_t>(capacities.tileElements / 2, 64) : 2048;
   across = std::min<int64_t>(static_cast<int64_t>(llvm::PowerOf2Ceil(uint64_t(columns))), 128);
@@ -166,7 +166,8 @@ Value SegmentEmitter::loadPlaces(RowKernel &kernel, Value memory, Value at, cons
                         AffineMap::get(2, 0, place, builder.getContext()));
 }
 
-/// Through shared memory, so that a block reads a vector from memory once, not for each column.
+/// Load through shared memory, so that a block reads a vector from memory once and not once for
+/// each column.
 Value SegmentEmitter::spread(RowKernel &kernel, Value vector) {
   if (columns == 1)
     return vector;
@@ -416,7 +417,7 @@ void SegmentEmitter::writeEnds(RowKernel &kernel, const Chunk &chunk, const Upda
                    Value both = arith::AndIOp::create(inside, loc, goesOn, v[1]);
                    return SmallVector<Value>{arith::AndIOp::create(inside, loc, both, v[2])};
                  })[0];
-  // The first of a row of flags, or a key, at the block's place among the columns.
+  // The first element of a row of flags or keys, at the block's position among the columns.
   auto storePlace = [&](Value tile, Value memory, Value at) {
     auto type = cast<RankedTensorType>(tile.getType());
     SmallVector<AffineExpr> zeros(static_cast<size_t>(type.getRank()),

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace tilewright::tile {
 
-/// The warps of a block. Each has a counter of two bytes for each bin.
+/// The number of warps of a block. Each has a two-byte counter for each bin.
 static constexpr int64_t blockWarps = 16;
 
 static int64_t bytesOf(Type type) {
@@ -161,7 +161,7 @@ Value RadixSort::countsOf(RowKernel &kernel, Value starts, Value count, int64_t 
 
 //===- Kernels ------------------------------------------------------------===//
 
-/// How many keys of each row have each digit, for all passes.
+/// For all passes, how many keys of each row have each digit.
 Value RadixSort::count(StringRef name, const Capacities &capacities, MakeLaunch launch) {
   MLIRContext *context = op.getContext();
   Location loc = op.getLoc();
@@ -228,7 +228,7 @@ Value RadixSort::count(StringRef name, const Capacities &capacities, MakeLaunch 
   return launch(kernel.kernel, from, RankedTensorType::get({rows.before, size}, word)).front();
 }
 
-/// Where the elements with each digit begin in the sorted rows, for all passes.
+/// For all passes, the position in the sorted rows at which the elements with each digit begin.
 Value RadixSort::sumUp(StringRef name, Value counts, MakeLaunch launch) {
   Type word = IntegerType::get(op.getContext(), 32);
   const int64_t size = passes * bins();

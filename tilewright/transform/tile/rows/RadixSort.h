@@ -43,7 +43,7 @@ private:
   /// The operands' tiles at `at`; operands without memory are indices. With `keyOnly`, operands
   /// that the key does not read are null and are not inputs of the kernel.
   llvm::SmallVector<mlir::Value> load(RowKernel &kernel, mlir::Value at, bool keyOnly);
-  /// The kernel's inputs for load(), and what is passed for them.
+  /// The kernel's inputs for load(), and the operands that are passed for them.
   std::pair<llvm::SmallVector<RowTensor>, llvm::SmallVector<mlir::Value>> inputs(bool keyOnly);
   mlir::Value digits(RowKernel &kernel, mlir::ValueRange tiles, int64_t number);
   /// The number of elements with each digit, given where the elements with each digit begin.
@@ -51,7 +51,7 @@ private:
 
   int64_t chunks() const { return (rows.length + chunk - 1) / chunk; }
   int64_t bins() const { return int64_t(1) << digitBits; }
-  /// Those that a pass has: the last digit may have fewer bits.
+  /// The number of digits in a pass: the last digit may have fewer bits.
   int64_t bins(int64_t number) const {
     return int64_t(1) << std::min(digitBits, key.bits() - number * digitBits);
   }

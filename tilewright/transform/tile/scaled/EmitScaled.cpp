@@ -19,7 +19,7 @@ bool hasScaledProduct(exec::FusionOp fusion) {
   return !fusion.getBody().front().getOps<exec::ScaledMatmulOp>().empty();
 }
 
-/// The bytes of a line of elements, and the rows to which a group of scales belongs.
+/// The number of bytes in a line of elements, and of rows to which a group of scales belongs.
 constexpr int64_t lineBytes = 128, groupRows = 128;
 
 namespace {
@@ -43,14 +43,14 @@ public:
 
 private:
   /// The columns of a tile in tensor memory. Scales of columns are in groups of 128, so a tile is
-  /// one group, two, or a part of the only one. Two groups need half the copies of the rows, if
-  /// there are tiles enough for the chip.
+  /// one group, two groups, or a part of the only group. Two groups halve the copies of the rows,
+  /// if there are enough tiles for the chip.
   int64_t tensorColumns(int64_t cores) const {
     if (sizes[2] <= groupRows)
       return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(sizes[2]), 16));
     return pointsOf(2 * groupRows) >= cores ? 2 * groupRows : groupRows;
   }
-  /// The rows or columns of a tile in the registers of warps: a group, or a part of the only one.
+  /// The rows or columns of a tile in the registers of warps: a group, or a part of the only group.
   static int64_t warpRows(int64_t size) {
     return std::clamp<int64_t>(static_cast<int64_t>(llvm::PowerOf2Ceil(uint64_t(size))), 16,
                                groupRows);

@@ -15,9 +15,8 @@ bool hasScaledProduct(exec::FusionOp fusion);
 
 /// Emits the kernel of a fusion of one block-scaled product and an epilogue: elementwise ops of the
 /// result's shape, on operands of this shape or broadcast to it. The kernel's inputs are the
-/// fusion's. Its tiles are those of the matrix unit, whatever the sizes, so it is built directly
-/// and not from a FusionGraph. On failure returns null, before anything was emitted, and sets
-/// `reason`.
+/// fusion's. The matrix unit determines its tiles, whatever the sizes, so it is built directly and
+/// not from a FusionGraph. On failure emits nothing, returns null and sets `reason`.
 KernelOp emitScaledKernel(mlir::OpBuilder &builder, exec::FusionOp fusion, llvm::StringRef name,
                           const Capacities &capacities, std::string &reason);
 

@@ -35,7 +35,7 @@ struct AsyncCopiesLowering::AsyncCopy {
   /// The thread's element along each of `rows`; null if it is 0 for all threads.
   SmallVector<Value> rowOfThread = {};
 
-  /// Each returns false after it has refused the copy.
+  /// Each of these functions returns false after it has refused the copy.
   bool findOperands();
   bool findDims();
   bool findPieces();
@@ -242,7 +242,7 @@ void AsyncCopiesLowering::AsyncCopy::emitPieces() {
   for (const sm::CopyOp::RowDim &row : rows)
     checksRow.push_back(mayBeOutside(size_t(row.dim), (row.size - 1) * row.stride + 1));
   std::map<int64_t, Value> innerInside;
-  // By the number in `rows` and the constant part of the index.
+  // Indexed by the number in `rows` and the constant part of the index.
   std::map<std::pair<size_t, int64_t>, Value> rowInside;
   Value isOn =
       pieces < threads ? b.unsignedLess(group.kernel.thread, group.b.i32(pieces)) : nullptr;

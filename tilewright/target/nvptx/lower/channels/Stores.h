@@ -1,4 +1,4 @@
-// Results through shared memory: stmatrix, then the copy engine.
+// Stores results through shared memory: stmatrix, then the copy engine.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_STORES_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_CHANNELS_STORES_H
 

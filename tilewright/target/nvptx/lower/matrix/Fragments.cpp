@@ -102,7 +102,7 @@ bool FragmentsLowering::FragmentLoad::findLanes() {
     return false;
   steps = std::move(*found);
   if (!isByMatrix()) {
-    // Lanes read words from anywhere. Those of several elements are contiguous.
+    // Each lane may read words from anywhere. Words of several elements are contiguous.
     along = threads.registers() > 1 && threads.constant(0, 1) != threads.constant(0, 0) ? 0 : 1;
     across = 1 - along;
     return true;
@@ -139,7 +139,7 @@ bool FragmentsLowering::FragmentLoad::findWords(ArrayRef<int64_t> origin) {
   return true;
 }
 
-/// Whether the copy's engine can load the tile.
+/// Whether this load engine supports the tile.
 bool FragmentsLowering::FragmentLoad::isSupported() {
   if (isPaired)
     return isByMatrix() && isTransposed && isInRows(across);

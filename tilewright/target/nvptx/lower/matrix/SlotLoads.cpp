@@ -191,7 +191,7 @@ void RegisterOperandLowering::load(sm::CopyOp copy) {
     load.readMatrices();
   else
     load.readElements();
-  // Decode now only for other users; a matmul decodes each element when it needs it.
+  // Decode now only if there are other users; a matmul decodes each element when it needs it.
   if (any_of(copy.getResult().getUsers(), [&](mlir::Operation *user) {
         return !deferred.contains(user) && !isa<sm::MmaOp>(user);
       })) {

@@ -133,7 +133,7 @@ void Tcgen05Lowering::beginRole(sm::RoleOp role) {
 void Tcgen05Lowering::endRole(sm::RoleOp role) {
   if (columns == 0 || !usesTensorMemory(role, /*onlyTakes=*/true))
     return;
-  // All products are complete, because the role has waited for them. Its warps have read them.
+  // The role has waited for all products, and its warps have read the results.
   fenceBeforeSync();
   kernel.barrier();
   fenceAfterSync();
