@@ -6,6 +6,7 @@
 #include "tilewright/target/cpu/emit/BodyEmitter.h"
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
 #include "tilewright/target/cpu/emit/KernelEmitter.h"
+#include "tilewright/target/cpu/emit/StreamedOutputs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -20,8 +21,10 @@ using namespace llvm;
 
 namespace tilewright::cpu {
 
+using OutputNumbers = SmallDenseSet<unsigned>;
+
 /// The text of a kernel without its name; kernels with equal text are compiled once.
-static std::string fingerprintOf(tile::KernelOp kernel) {
+static std::string fingerprintOf(tile::KernelOp kernel, const OutputNumbers &streamed) {
   std::string text;
   raw_string_ostream stream(text);
   DenseMap<mlir::Value, unsigned> numbers;
@@ -48,6 +51,8 @@ static std::string fingerprintOf(tile::KernelOp kernel) {
   });
   for (mlir::BlockArgument argument : kernel.getBlock().getArguments())
     write(argument.getType().getAsOpaquePointer());
+  for (unsigned number = 0; number < kernel.getOutputs().size(); ++number)
+    stream << (streamed.contains(number) ? 's' : '-');
   return text;
 }
 
@@ -155,6 +160,7 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
   StringMap<std::pair<size_t, KernelBatch *>>
       known; // fingerprint to the kernel whose code it shares
   size_t next = 0;
+  const StringMap<OutputNumbers> allStreamed = streamedOutputs(module);
   for (tile::KernelOp kernel : kernels) {
     if (WorkLimit::mustStop())
       return WorkLimit::stopAt(concat("kernel ", kernel.getSymName().str()));
@@ -162,12 +168,15 @@ Result<ObjectCode> generateObject(mlir::ModuleOp module, const Chip &chip,
     row.symbol = kernel.getSymName().str();
     row.grid = kernel.getPointCount();
     KernelBatch *batch = batches[next].get();
+    const OutputNumbers streamed = allStreamed.lookup(row.symbol);
     auto [found, isNew] =
-        known.try_emplace(fingerprintOf(kernel), std::pair(result.kernels.size(), batch));
+        known.try_emplace(fingerprintOf(kernel, streamed), std::pair(result.kernels.size(), batch));
     if (isNew) {
       next = (next + 1) % batches.size();
       trace::Span span("compile", row.symbol);
       KernelEmitter emitter(batch->builder, kernel);
+      for (unsigned number : streamed)
+        emitter.streamed.insert(kernel.getOutputs()[number]);
       emitter.emit(row.symbol);
       row.scratchBytes = emitter.scratchBytes;
       row.itemCost = emitter.itemCost;

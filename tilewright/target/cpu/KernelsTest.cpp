@@ -60,6 +60,39 @@ INSTANTIATE_TEST_SUITE_P(Chips, Kernels, testing::ValuesIn(runnableChips()), [](
   return name;
 });
 
+/// The plan says that the outputs are large, so vectors at aligned addresses are stored past the
+/// caches; all others are not.
+TEST_P(Kernels, StreamsLargeOutputs) {
+  for (const char *element : {"f32", "bf16", "i8"})
+    for (int64_t columns : {64, 128, 200, 257, 1}) {
+      const std::string tensor = "tensor<12x" + std::to_string(columns) + "x" + element + ">",
+                        memory = "memref" + tensor.substr(6),
+                        tile = "tensor<4x" + std::to_string(columns) + "x" + element + ">";
+      LoadedKernels kernels = compile(
+          "func.func @main(%x: " + tensor + ") -> " + tensor +
+          " attributes {exec.allocations = [#exec.allocation<storage = \"parameter\", index = 0, "
+          "bytes = 64, space = 0>, #exec.allocation<storage = \"result\", index = 0, bytes = 64, "
+          "space = 0>], exec.argument_slices = [[#exec.slice<allocation = 0, offset = 0, bytes = "
+          "64>]]} {\n%r = exec.launch @copy(%x) {exec.slices = [#exec.slice<allocation = 1, "
+          "offset = 0, bytes = 100000000>]} : (" +
+          tensor + ") -> " + tensor + "\nreturn %r : " + tensor +
+          "\n}\ntile.kernel @copy grid [3] inputs 1 {\n^bb0(%i: index, %x: " + memory +
+          ", %out: " + memory +
+          "):\n%c0 = arith.constant 0 : index\n%o = affine.apply affine_map<(i) -> (i * 4)>(%i)\n"
+          "%t = tile.load %x[%o, %c0] : " +
+          memory + " -> " + tile + "\ntile.store %t, %out[%o, %c0] : " + tile + ", " + memory +
+          "\n}");
+      const size_t bytes = static_cast<size_t>(12 * columns) * (element[0] == 'f'   ? 4
+                                                                : element[0] == 'b' ? 2
+                                                                                    : 1);
+      Buffer<unsigned char> x(bytes), out(bytes);
+      for (size_t i = 0; i < bytes; ++i)
+        x[i] = static_cast<unsigned char>(i % 113);
+      kernels.run("copy", {x, out});
+      EXPECT_EQ(std::memcmp(x, out, bytes), 0) << columns << " of " << element;
+    }
+}
+
 TEST_P(Kernels, AddsElements) {
   LoadedKernels kernels = compile(R"(
     tile.kernel @add grid [5] inputs 2 {

@@ -178,7 +178,8 @@ Lanes LaneBuilder::load(mlir::Type type, Value *base, Value *index, unsigned lan
   return {decode(raw, type), nullptr};
 }
 
-void LaneBuilder::store(Lanes value, mlir::Type type, Value *base, Value *index, Value *mask) {
+void LaneBuilder::store(Lanes value, mlir::Type type, Value *base, Value *index, Value *mask,
+                        bool isStreamed) {
   Type *stored = storageType(type);
   Align align(stored->getPrimitiveSizeInBits() / 8);
   unsigned lanes = lanesOf(value.value);
@@ -190,7 +191,12 @@ void LaneBuilder::store(Lanes value, mlir::Type type, Value *base, Value *index,
     index = ir.CreateShl(index, 1);
   Value *pointer = ir.CreateGEP(stored, base, index);
   Value *raw = complex ? interleave(value) : encode(value.value, type);
-  if (!mask) {
+  if (isStreamed) {
+    const uint64_t bytes = raw->getType()->getPrimitiveSizeInBits() / 8;
+    StoreInst *made = ir.CreateAlignedStore(raw, pointer, Align(std::min<uint64_t>(bytes, 64)));
+    made->setMetadata(LLVMContext::MD_nontemporal,
+                      MDNode::get(ir.getContext(), ConstantAsMetadata::get(ir.getInt32(1))));
+  } else if (!mask) {
     ir.CreateAlignedStore(raw, pointer, align);
   } else if (lanes == 1) {
     // If masked off, store to a spare slot, which avoids a branch.

@@ -146,8 +146,10 @@ public:
   /// Consecutive elements; a null `mask` loads all, masked-off elements are zero.
   Lanes load(mlir::Type type, llvm::Value *base, llvm::Value *index, unsigned lanes,
              llvm::Value *mask);
-  void store(Lanes value, mlir::Type type, llvm::Value *base, llvm::Value *index,
-             llvm::Value *mask);
+  /// With `isStreamed`, writes past the caches: addresses are multiples of the vector's size, or of
+  /// 64, and there is no mask.
+  void store(Lanes value, mlir::Type type, llvm::Value *base, llvm::Value *index, llvm::Value *mask,
+             bool isStreamed = false);
   /// Elements at distance `stride`.
   Lanes loadStrided(mlir::Type type, llvm::Value *base, llvm::Value *index, int64_t stride,
                     unsigned lanes, llvm::Value *mask);

@@ -80,6 +80,33 @@ OpClass classify(Operation *op) {
   return OpClass::other;
 }
 
+bool canFuseGather(Operation *op) {
+  auto gather = dyn_cast<stablehlo::GatherOp>(op);
+  if (!gather || !isPlain(gather.getType()) || !isPlain(gather.getStartIndices().getType()))
+    return false;
+  auto table = cast<RankedTensorType>(gather.getOperand().getType());
+  auto result = cast<RankedTensorType>(gather.getType());
+  // Packed elements are unpacked by the library.
+  Type element = table.getElementType();
+  if (element.isIntOrFloat() && element.getIntOrFloatBitWidth() < 8 && !element.isInteger(1))
+    return false;
+  if (llvm::all_of(gather.getSliceSizes(), [](int64_t size) { return size == 1; }))
+    return true;
+  ArrayRef<int64_t> offsets = gather.getDimensionNumbers().getOffsetDims();
+  const int64_t last = gather.getSliceSizes().back();
+  // The last offset dimension is the table's last dimension unless that one is collapsed.
+  constexpr int64_t leastRow = 16;
+  return last >= leastRow && !offsets.empty() && offsets.back() == result.getRank() - 1 &&
+         result.getDimSize(result.getRank() - 1) == last;
+}
+
+bool isPointwiseGather(stablehlo::GatherOp op) {
+  auto indices = cast<RankedTensorType>(op.getStartIndices().getType());
+  const int64_t component = op.getDimensionNumbers().getIndexVectorDim();
+  return llvm::all_of(op.getSliceSizes(), [](int64_t size) { return size == 1; }) &&
+         component >= indices.getRank() - 1 && indices.getNumElements() == elementsOf(op.getType());
+}
+
 bool isExpensive(Operation *op) {
   return isa<stablehlo::CbrtOp, stablehlo::CosineOp, stablehlo::ExponentialOp,
              stablehlo::ExponentialMinusOneOp, stablehlo::LogOp, stablehlo::LogPlusOneOp,
@@ -101,7 +128,7 @@ bool isParameter(OpOperand &operand) {
     return operand.getOperandNumber() >= 1;
   if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
     return operand.getOperandNumber() >= reduce.getInputs().size();
-  return false;
+  return isa<stablehlo::GatherOp>(op) && operand.getOperandNumber() == 0;
 }
 
 } // namespace tilewright::fuse

@@ -3,6 +3,7 @@
 #define TILEWRIGHT_TRANSFORM_FUSE_CLASSIFY_H
 
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -21,6 +22,8 @@ enum class OpClass {
   reshape,
   /// A splat constant.
   splat,
+  /// Reads elements of a table at indices that it reads: only where Groups may fuse it.
+  gather,
   /// Everything else: library calls, control flow, constants in memory.
   other,
 };
@@ -34,8 +37,15 @@ bool isExpensive(mlir::Operation *op);
 /// slice, convert, reshape, dynamic_slice, splat constant.
 bool isCheap(mlir::Operation *op);
 
+/// Whether a kernel of a CPU can gather and compute with the elements: they are contiguous along
+/// the last dimension, or each is read at an index of its own.
+bool canFuseGather(mlir::Operation *op);
+
+/// Whether a gather reads one index and one element for each element of its result, in order.
+bool isPointwiseGather(stablehlo::GatherOp op);
+
 /// Whether an operand of a fusible op must be computed before the kernel starts: the start indices
-/// of a dynamic_slice, the initial values of a reduction, the padding value.
+/// of a dynamic_slice, the initial values of a reduction, the padding value, the table of a gather.
 bool isParameter(mlir::OpOperand &operand);
 
 /// Whether an op must keep its order relative to other ops with effects. Fusions and composites

@@ -65,7 +65,8 @@ struct Fuse : impl::FusePassBase<Fuse> {
         for (Region &inner : op.getRegions())
           fuseRegion(inner);
     Groups *decided = nullptr;
-    Groups groups(block, {maxOps, maxOperands},
+    const bool fusesGathers = !exec::targetOf(getOperation()).isGpu();
+    Groups groups(block, {maxOps, maxOperands, fusesGathers},
                   [&](Operation *producer, Operation *consumer, bool joined, StringRef reason) {
                     TILEWRIGHT_LOG(getArgument(), consumer, joined ? "joins " : "does not join ",
                                    interpret::describe(producer), ": ", reason);

@@ -85,7 +85,11 @@ void Groups::classifyNodes() {
     index[&op] = static_cast<unsigned>(nodes.size());
     nodes.emplace_back();
     nodes.back().op = &op;
-    nodes.back().opClass = classify(&op);
+    Node &node = nodes.back();
+    node.opClass = limits.fusesGathers && canFuseGather(&op) ? OpClass::gather : classify(&op);
+    node.moves =
+        node.opClass == OpClass::movement ||
+        (node.opClass == OpClass::gather && !isPointwiseGather(cast<stablehlo::GatherOp>(op)));
   }
   // Find, in program order, the values that can be computed without reading memory.
   DenseSet<Operation *> generated;
@@ -241,6 +245,7 @@ void Groups::makeGroup(unsigned position) {
   group.rank = position;
   group.weight = 1;
   group.expensive = isExpensive(node.op);
+  group.gathers = node.opClass == OpClass::gather;
   group.operands = node.op->getNumOperands() + node.op->getNumResults();
   // Collect the values that the kernel needs before it starts: the parameters of the op and of the
   // cloned ops that it reads.
@@ -298,6 +303,7 @@ void Groups::run() {
       makeGroup(i);
       joinProducers(i);
     }
+  joinRefused();
   joinSiblings();
   joinScalars();
   for (Group &group : groups)
@@ -305,15 +311,15 @@ void Groups::run() {
   dissolve();
 }
 
-/// Dissolves groups that consist of a single data movement op, for which the library has fast
-/// routines.
+/// Dissolves groups that consist of a single data movement op or gather, for which the library has
+/// fast routines.
 void Groups::dissolve() {
   for (unsigned g = 0; g < groups.size(); ++g) {
     Group &group = groups[g];
     if (group.parent != g || group.members.size() != 1)
       continue;
     Node &node = nodes[group.members[0]];
-    if (node.opClass != OpClass::movement)
+    if (node.opClass != OpClass::movement && node.opClass != OpClass::gather)
       continue;
     bool alone = true;
     for (Value operand : node.op->getOperands()) {

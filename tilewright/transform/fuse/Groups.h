@@ -43,6 +43,8 @@ struct Node {
   OpClass opClass = OpClass::other;
   /// Whether it is a cloned op: every reader gets its own copy, and the op belongs to no group.
   bool floating = false;
+  /// Whether it reads operands at other points than those that it computes.
+  bool moves = false;
   /// The maximum number of ops that cloning it copies, including the cloned ops that it reads.
   unsigned weight = 1;
   Role role = Role::full;
@@ -62,6 +64,7 @@ struct Group {
   unsigned rank = 0;             // position in a topological order of all kernels
   unsigned weight = 0;           // number of ops, including cloned ops
   bool expensive = false;
+  bool gathers = false;
   /// How often an internal op is computed for each point, at most.
   int64_t copies = 1;
   int64_t operands = 0; // inputs and outputs (upper bound)
@@ -84,6 +87,8 @@ struct Access {
 
 struct Limits {
   int64_t maxOps, maxOperands;
+  /// Whether gathers join other ops: kernels of CPUs. On GPUs fuse-products does this.
+  bool fusesGathers = false;
 };
 
 /// Called for each decision with the producer, the consumer and the reason.
@@ -114,6 +119,8 @@ private:
   void addDependencies(Node &node);
   void makeGroup(unsigned index);
   void joinProducers(unsigned index);
+  /// Tries again where a producer had readers in several groups that have become one since.
+  void joinRefused();
   void joinSiblings();
   void joinScalars();
   void dissolve();
@@ -129,14 +136,17 @@ private:
   };
   Plan plan(unsigned producer, unsigned consumer, const Access &access);
   Plan planInternal(unsigned producer, unsigned consumer);
-  /// The number of different places at which an op reads a value, for each of its own elements.
-  int64_t placesRead(unsigned producer, unsigned consumer);
+  /// Merges the groups of a producer and its reader, and reports it; returns the reason if it is
+  /// impossible.
+  const char *tryJoin(unsigned producer, unsigned consumer, Plan plan);
+  /// The number of different places at which the group of `reader` reads another group, for each of
+  /// its own elements; 0 if ops of further groups read it, too.
+  int64_t placesRead(const Group &group, unsigned reader);
   /// Why a read between the two groups is impossible within one kernel; null if all are possible.
   const char *refuseEdges(unsigned producers, unsigned consumers, const Plan &plan);
   const char *refuseEdge(const Node &from, Role fromRole, const Node &to, Role toRole,
                          const Space &space);
   const char *refuseMerge(unsigned a, unsigned b);
-  bool isOnlyReadBy(const Group &group, unsigned reader);
   /// Finds a topological order in which the two groups are adjacent; returns false if another unit
   /// must run between them.
   bool findOrder(unsigned a, unsigned b);
@@ -151,6 +161,8 @@ private:
   const Limits limits;
   const Report report;
   llvm::DenseMap<mlir::Operation *, unsigned> index;
+  /// Producers and readers that did not join because the producer had other readers.
+  std::vector<std::pair<unsigned, unsigned>> refused;
   /// Results of findOrder(): the units that must run before and after the merged group, by rank.
   std::vector<Unit> before, after;
 };

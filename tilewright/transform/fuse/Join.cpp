@@ -25,6 +25,8 @@ static constexpr int64_t maxCopies = 4;
 /// The maximum number of readers of one value that are considered.
 static constexpr unsigned maxReaders = 64;
 
+static constexpr const char *otherReaders = "other ops also read its result, in another order";
+
 /// Whether the broadcast operand maps to exactly the rows of the space.
 static bool followsRows(const Access &access, const Space &space) {
   if (space.trailing)
@@ -63,29 +65,19 @@ Groups::Plan Groups::planInternal(unsigned producer, unsigned consumer) {
   plan.space = to.space;
   plan.producers = Role::internal;
   plan.reason = "read by only one op, which computes it inline";
-  plan.copies = from.copies * placesRead(producer, consumer);
+  const int64_t places = placesRead(from, consumer);
+  plan.copies = from.copies * places;
   if (from.space.reduces)
     plan.refusal = "a reduction would be computed more than once";
   else if (isa<stablehlo::ConcatenateOp, stablehlo::PadOp>(nodes[consumer].op) && from.expensive)
     plan.refusal = "an expensive op would be computed for elements that are not used";
-  else if (!isOnlyReadBy(from, consumer))
-    plan.refusal = "other ops also read its result, in another order";
+  else if (from.gathers)
+    plan.refusal = "it gathers, and its elements would be read in another order";
+  else if (places == 0)
+    plan.refusal = otherReaders;
   else if (plan.copies > maxCopies)
     plan.refusal = "an op would be computed more than four times for each element";
   return plan;
-}
-
-int64_t Groups::placesRead(unsigned producer, unsigned consumer) {
-  // A data movement reads one place for each of its elements, because concatenated slices do not
-  // overlap.
-  if (nodes[consumer].opClass == OpClass::movement)
-    return 1;
-  llvm::SmallDenseSet<Value> places;
-  for (Value operand : nodes[consumer].op->getOperands())
-    if (Value source = resolve(operand).source;
-        source && source.getDefiningOp() == nodes[producer].op)
-      places.insert(operand);
-  return std::max<int64_t>(1, static_cast<int64_t>(places.size()));
 }
 
 Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &access) {
@@ -100,7 +92,7 @@ Groups::Plan Groups::plan(unsigned producer, unsigned consumer, const Access &ac
   const bool readsFull = to.opClass == OpClass::reduce || to.role != Role::row;
   if (from.role == Role::internal)
     return refuse("it is computed only inside another kernel");
-  if (to.opClass == OpClass::movement || access.kind == Access::other)
+  if (to.moves || access.kind == Access::other)
     return planInternal(producer, consumer);
 
   Plan plan;
@@ -181,7 +173,7 @@ const char *Groups::refuseEdge(const Node &from, Role fromRole, const Node &to, 
       return "it is a parameter, which must be known before the kernel starts";
     if (fromRole == Role::internal)
       continue; // recomputed wherever it is read
-    if (toRole == Role::internal || to.opClass == OpClass::movement || access.kind == Access::other)
+    if (toRole == Role::internal || to.moves || access.kind == Access::other)
       return "it is read in a different order than it is computed";
     const bool readsFull = to.opClass == OpClass::reduce || toRole == Role::full;
     if (access.kind == Access::same) {
@@ -223,10 +215,11 @@ const char *Groups::refuseEdges(unsigned producers, unsigned consumers, const Pl
   return nullptr;
 }
 
-bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
+int64_t Groups::placesRead(const Group &group, unsigned reader) {
   if (group.members.size() > maxReaders)
-    return false;
-  const unsigned self = find(nodes[group.members[0]].group);
+    return 0;
+  const unsigned self = find(nodes[group.members[0]].group), other = find(nodes[reader].group);
+  llvm::SmallDenseSet<unsigned> readers;
   for (unsigned member : group.members) {
     SmallVector<Operation *> pending;
     unsigned count = 0;
@@ -235,17 +228,32 @@ bool Groups::isOnlyReadBy(const Group &group, unsigned reader) {
       Operation *user = pending.pop_back_val();
       Node *node = nodeOf(user);
       if (++count > maxReaders || !node)
-        return false;
+        return 0;
       if (node->floating) {
         llvm::append_range(pending, user->getUsers());
         continue;
       }
-      if (user == nodes[reader].op || (node->group != ~0u && find(node->group) == self))
-        continue;
-      return false;
+      if (node->group == ~0u || (find(node->group) != self && find(node->group) != other))
+        return 0;
+      if (find(node->group) == other)
+        readers.insert(static_cast<unsigned>(node - nodes.data()));
     }
   }
-  return true;
+  if (group.expensive && readers.size() > 1)
+    return 0;
+  int64_t places = 0;
+  for (unsigned number : readers) {
+    // A data movement reads one place for each of its elements, because concatenated slices do not
+    // overlap.
+    llvm::SmallDenseSet<Value> operands;
+    for (Value operand : nodes[number].op->getOperands())
+      if (Value source = resolve(operand).source)
+        if (Node *node = source.getDefiningOp() ? nodeOf(source.getDefiningOp()) : nullptr;
+            node && node->group != ~0u && find(node->group) == self)
+          operands.insert(operand);
+    places += nodes[number].moves ? 1 : std::max<int64_t>(1, int64_t(operands.size()));
+  }
+  return std::max<int64_t>(1, places);
 }
 
 /// Groups keep their number; nodes without a group are numbered after all possible groups.
@@ -386,6 +394,7 @@ unsigned Groups::merge(unsigned into, unsigned from, const Plan &plan, bool from
   kept.parameters.append(gone.parameters.begin(), gone.parameters.end());
   kept.weight += gone.weight;
   kept.expensive |= gone.expensive;
+  kept.gathers |= gone.gathers;
   kept.copies = std::max({kept.copies, gone.copies, plan.copies});
   kept.operands += gone.operands;
   kept.joins += gone.joins + 1;
@@ -415,18 +424,33 @@ void Groups::joinProducers(unsigned position) {
     const unsigned from = find(producer->group), to = find(nodes[position].group);
     if (from == to)
       continue;
-    Plan plan = this->plan(static_cast<unsigned>(producer - nodes.data()), position, access);
-    if (!plan.refusal)
-      plan.refusal = refuseEdges(from, to, plan);
-    if (!plan.refusal)
-      plan.refusal = refuseMerge(from, to);
-    if (plan.refusal) {
-      report(source, nodes[position].op, false, plan.refusal);
+    const auto number = static_cast<unsigned>(producer - nodes.data());
+    const char *refusal = tryJoin(number, position, this->plan(number, position, access));
+    if (!refusal)
       continue;
-    }
-    report(source, nodes[position].op, true, plan.reason);
-    merge(to, from, plan, /*fromIsProducer=*/true);
+    report(source, nodes[position].op, false, refusal);
+    if (refusal == otherReaders)
+      refused.push_back({number, position});
   }
+}
+
+const char *Groups::tryJoin(unsigned producer, unsigned consumer, Plan plan) {
+  const unsigned from = find(nodes[producer].group), to = find(nodes[consumer].group);
+  if (!plan.refusal)
+    plan.refusal = refuseEdges(from, to, plan);
+  if (!plan.refusal)
+    plan.refusal = refuseMerge(from, to);
+  if (plan.refusal)
+    return plan.refusal;
+  report(nodes[producer].op, nodes[consumer].op, true, plan.reason);
+  merge(to, from, plan, /*fromIsProducer=*/true);
+  return nullptr;
+}
+
+void Groups::joinRefused() {
+  for (auto [producer, consumer] : refused)
+    if (find(nodes[producer].group) != find(nodes[consumer].group))
+      tryJoin(producer, consumer, planInternal(producer, consumer));
 }
 
 /// Merges groups that read the same large tensor at the same points, so that it is read once.
@@ -435,8 +459,7 @@ void Groups::joinSiblings() {
   llvm::DenseMap<Value, SmallVector<unsigned, 4>> readers;
   SmallVector<Value> order;
   for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].group == ~0u || nodes[i].opClass == OpClass::movement ||
-        nodes[i].role == Role::internal)
+    if (nodes[i].group == ~0u || nodes[i].moves || nodes[i].role == Role::internal)
       continue;
     for (OpOperand &operand : nodes[i].op->getOpOperands()) {
       if (isParameter(operand))

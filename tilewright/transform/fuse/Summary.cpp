@@ -65,7 +65,7 @@ struct VerifyFused : impl::VerifyFusedPassBase<VerifyFused> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
         for (Operation &inner : fusion.getBody().front().without_terminator())
-          if (classify(&inner) == OpClass::other &&
+          if (classify(&inner) == OpClass::other && !canFuseGather(&inner) &&
               !(isGpu && (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(inner) ||
                           indexing::canTile(&inner))))
             return complain(&inner, "is in a fusion, but no kernel can be generated for it");

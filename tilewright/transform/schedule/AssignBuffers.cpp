@@ -30,17 +30,26 @@ public:
       constantBytes += align(bytesOf(cast<TypedAttr>(constant).getType()));
     }
     std::vector<ArenaBuffer> buffers;
+    std::vector<SpareMemory> spare(function.getNumResults());
     std::vector<unsigned> owners;
-    for (unsigned id = 0; id < classes.size(); ++id)
-      if (classes.isRepresentative(id) &&
-          classes.at(id).storage == BufferClasses::Storage::temporary) {
-        buffers.push_back({classes.at(id).bytes, classes.at(id).hull()});
+    for (unsigned id = 0; id < classes.size(); ++id) {
+      if (!classes.isRepresentative(id))
+        continue;
+      const BufferClasses::Class &place = classes.at(id);
+      if (place.storage == BufferClasses::Storage::temporary) {
+        buffers.push_back({place.bytes, place.hull()});
         owners.push_back(id);
+      } else if (place.storage == BufferClasses::Storage::result &&
+                 isDeviceMemory(static_cast<unsigned>(place.index))) {
+        // Nothing needs the memory of a result before it is written. That of a donated parameter is
+        // in use from the start.
+        spare[place.index] = {place.bytes, place.hull().begin};
       }
-    arenaBytes = packArena(buffers);
+    }
+    arenaBytes = packArena(buffers, spare);
     for (auto [owner, buffer] : llvm::zip(owners, buffers)) {
-      arenaOffsets[owner] = buffer.offset;
-      if (buffer.bytes > 0)
+      temporaries[owner] = {buffer.spare, buffer.offset};
+      if (buffer.bytes > 0 && buffer.spare < 0)
         arena.append(
             {buffer.offset, align(buffer.bytes), buffer.interval.begin, buffer.interval.end});
     }
@@ -77,8 +86,10 @@ public:
       return slice(parameters + place.index, 0);
     case BufferClasses::Storage::constant:
       return slice(parameters + results, constantOffsets[place.index]);
-    case BufferClasses::Storage::temporary:
-      return slice(parameters + results + 1, arenaOffsets.lookup(classes.idFor(value)));
+    case BufferClasses::Storage::temporary: {
+      auto [spare, offset] = temporaries.lookup(classes.idFor(value));
+      return slice(spare < 0 ? parameters + results + 1 : parameters + spare, offset);
+    }
     }
     llvm_unreachable("no other storage");
   }
@@ -96,11 +107,17 @@ private:
                                                                           : BlockArgument();
   }
 
-  func::FuncOp function;
+  bool isDeviceMemory(unsigned result) const {
+    auto kind = function.getResultAttrOfType<StringAttr>(result, "mhlo.memory_kind");
+    return !kind || kind.getValue() == "device";
+  }
+
+  mutable func::FuncOp function;
   BufferClasses &classes;
   SmallVector<int64_t> constantOffsets;
   int64_t constantBytes = 0, arenaBytes = 0;
-  llvm::DenseMap<unsigned, int64_t> arenaOffsets;
+  /// The result in whose memory a temporary is, or -1 for the arena; and its offset.
+  llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>> temporaries;
   SmallVector<int64_t> arena;
 };
 

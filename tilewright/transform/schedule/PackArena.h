@@ -5,6 +5,7 @@
 #include "tilewright/transform/schedule/Lifetimes.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tilewright::schedule {
@@ -15,13 +16,23 @@ inline constexpr int64_t bufferAlignment = 64;
 struct ArenaBuffer {
   int64_t bytes = 0;
   Segment interval;
-  int64_t offset = 0; // output
+  int64_t offset = 0; // output: in the arena, or in `spare`
+  int64_t spare = -1; // output: the index of a SpareMemory, or -1 for the arena
 };
 
-/// Chooses offsets such that buffers with overlapping live intervals do not overlap in memory, and
-/// returns the size of the arena. Simulates a best-fit heap in program order in O(n log n), so that
-/// programs of a million ops are packed in seconds.
-int64_t packArena(std::vector<ArenaBuffer> &buffers);
+/// Memory outside of the arena that nothing else uses before `until`: that of a result, before it
+/// is written.
+struct SpareMemory {
+  int64_t bytes = 0;
+  int64_t until = 0;
+};
+
+/// Chooses places such that buffers with overlapping live intervals do not overlap in memory, and
+/// returns the size of the arena. Large buffers come first to spare memory. What is left is placed
+/// in two ways, and the smaller arena is used: by a best-fit heap in program order, in O(n log n),
+/// so that programs of a million ops are packed in seconds; and, if there are at most a few
+/// thousand buffers, by size, the largest first.
+int64_t packArena(std::vector<ArenaBuffer> &buffers, std::span<const SpareMemory> spare = {});
 
 } // namespace tilewright::schedule
 

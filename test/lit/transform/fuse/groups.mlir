@@ -229,3 +229,60 @@ func.func @doubling(%x: tensor<100xf32>) -> tensor<85xf32> {
   %11 = stablehlo.add %9, %10 : tensor<85xf32>
   return %11 : tensor<85xf32>
 }
+
+// -----
+
+/// A gather of rows is one kernel with the ops that compute its indices, the mask of rows outside of the table, which is made of the same
+/// indices, and what reads its elements.
+
+// CHECK-LABEL: func @gather
+//  CHECK-NEXT:   %[[R:.*]] = exec.fusion "{{.*}}"(%arg1, %arg0, %arg2)
+//       CHECK:     stablehlo.compare
+//       CHECK:     "stablehlo.gather"
+//       CHECK:     stablehlo.select
+//       CHECK:   return %[[R]]
+func.func @gather(%table: tensor<100x64xf32>, %i: tensor<32xi32>, %p: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %n = stablehlo.constant dense<100> : tensor<32xi32>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<32x64xf32>
+  %m = stablehlo.add %i, %n : tensor<32xi32>
+  %in = stablehlo.compare LT, %m, %n, SIGNED : (tensor<32xi32>, tensor<32xi32>) -> tensor<32xi1>
+  %v = stablehlo.reshape %m : (tensor<32xi32>) -> tensor<32x1xi32>
+  %g = "stablehlo.gather"(%table, %v) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 64>}> : (tensor<100x64xf32>, tensor<32x1xi32>) -> tensor<32x64xf32>
+  %b = stablehlo.broadcast_in_dim %in, dims = [0] : (tensor<32xi1>) -> tensor<32x64xi1>
+  %s = stablehlo.select %b, %g, %nan : tensor<32x64xi1>, tensor<32x64xf32>
+  %r = stablehlo.add %s, %p : tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}
+
+// -----
+
+/// Single elements are read at the points that the kernel computes, so the indices may also be a result.
+
+// CHECK-LABEL: func @gather_elements
+//  CHECK-NEXT:   %[[R:.*]]:2 = exec.fusion "add_gather_multiply"
+//       CHECK:   return %[[R]]#1, %[[R]]#0
+func.func @gather_elements(%table: tensor<100xcomplex<f32>>, %i: tensor<32xi32>) -> (tensor<32xcomplex<f32>>, tensor<32xi32>) {
+  %m = stablehlo.add %i, %i : tensor<32xi32>
+  %v = stablehlo.reshape %m : (tensor<32xi32>) -> tensor<32x1xi32>
+  %g = "stablehlo.gather"(%table, %v) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<100xcomplex<f32>>, tensor<32x1xi32>) -> tensor<32xcomplex<f32>>
+  %s = stablehlo.multiply %g, %g : tensor<32xcomplex<f32>>
+  return %s, %m : tensor<32xcomplex<f32>>, tensor<32xi32>
+}
+
+// -----
+
+/// Left to the library: a gather by itself, one whose rows another order would read, and columns. A table that a kernel
+/// computes is complete before any element is gathered.
+
+// CHECK-LABEL: func @negative_gathers
+//       CHECK:   exec.fusion "tanh"(%arg0)
+//       CHECK:   "stablehlo.gather"
+//       CHECK:   "stablehlo.gather"
+//       CHECK:   exec.fusion "negate"
+func.func @negative_gathers(%table: tensor<64x100xf32>, %i: tensor<32x1xi32>) -> (tensor<32x100xf32>, tensor<64x32xf32>) {
+  %t = stablehlo.tanh %table : tensor<64x100xf32>
+  %g = "stablehlo.gather"(%t, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 100>}> : (tensor<64x100xf32>, tensor<32x1xi32>) -> tensor<32x100xf32>
+  %c = "stablehlo.gather"(%table, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 64, 1>}> : (tensor<64x100xf32>, tensor<32x1xi32>) -> tensor<64x32xf32>
+  %n = stablehlo.negate %c : tensor<64x32xf32>
+  return %g, %n : tensor<32x100xf32>, tensor<64x32xf32>
+}

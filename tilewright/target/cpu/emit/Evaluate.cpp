@@ -2,6 +2,9 @@
 #include "tilewright/target/cpu/emit/LoopEmitter.h"
 #include "tilewright/target/lanes/RegionEmitter.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace llvm;
 
 namespace tilewright::cpu {
@@ -101,9 +104,14 @@ LoopEmitter::Element LoopEmitter::evaluateGather(tile::GatherOp op, mlir::Affine
     level = std::max(level, indices.back().level);
     isVector |= indices.back().isVector;
   }
+  // Lanes that differ in consecutive indices of the last dimension only are consecutive in memory.
+  const bool isContiguous = isVector && indices.back().first &&
+                            llvm::none_of(ArrayRef(indices).drop_back(),
+                                          [](const Element &index) { return index.isVector; });
   SmallVector<Value *> parts;
   for (Element index : indices)
-    parts.push_back((isVector ? widened(index) : index.lanes).value);
+    parts.push_back(isContiguous ? index.first ? index.first : index.lanes.value
+                                 : (isVector ? widened(index) : index.lanes).value);
   at(level);
   Value *address = nullptr;
   for (auto [part, size] : zip_equal(parts, source.getShape()))
@@ -112,6 +120,8 @@ LoopEmitter::Element LoopEmitter::evaluateGather(tile::GatherOp op, mlir::Affine
   if (!address)
     address = b.i64(0);
   Value *pointer = kernel.pointerTo(op.getSource());
+  if (isContiguous)
+    return {b.load(source.getElementType(), pointer, address, vectorLanes, laneMask), level, true};
   if (isVector)
     return {b.gather(source.getElementType(), pointer, address, laneMask), level, true};
   return {b.load(source.getElementType(), pointer, address, 1, nullptr), level, false};
@@ -137,7 +147,10 @@ LoopEmitter::Element LoopEmitter::evaluateIota(tile::IotaOp op, mlir::AffineMap 
     steps.push_back(
         ConstantInt::get(compute, uint64_t(position.stride * int64_t(lane)), true, true));
   Value *wide = b.splat(first, vectorLanes);
-  return {{b.ir.CreateAdd(wide, ConstantVector::get(steps))}, position.level, true};
+  return {{b.ir.CreateAdd(wide, ConstantVector::get(steps))},
+          position.level,
+          true,
+          position.stride == 1 ? first : nullptr};
 }
 
 /// Emits an affine expression of the loops, for the first lane or for all lanes.
@@ -358,7 +371,31 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
   return {lanes, level, isVector};
 }
 
-void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value) {
+bool LoopEmitter::isAligned(const Access &access) {
+  // Two stores of half a line each are combined on the way to memory; smaller ones are not worth
+  // it.
+  constexpr int64_t line = 64, least = 32;
+  const int64_t element = lanes::storageBytes(access.type);
+  if (b.isComplex(access.type) || element * vectorLanes < least || line % element)
+    return false;
+  const int64_t elements = std::min<int64_t>(line / element, vectorLanes);
+  bool isAligned = access.form.constant % elements == 0;
+  for (const Loop &loop : loops)
+    isAligned &= loop.isVector || access.form.coefficients[loop.dim] % elements == 0;
+  for (auto [expr, factor] : access.form.rest)
+    isAligned &= factor % elements == 0;
+  for (auto [offset, stride] : access.offsets) {
+    int64_t divisor = 1; // that the offset is known to have
+    if (auto constant = offset.getDefiningOp<mlir::arith::ConstantIndexOp>())
+      divisor = constant.value() ? std::abs(constant.value()) : elements;
+    else if (auto apply = offset.getDefiningOp<mlir::affine::AffineApplyOp>())
+      divisor = apply.getAffineMap().getResult(0).getLargestKnownDivisor();
+    isAligned &= divisor * stride % elements == 0;
+  }
+  return isAligned;
+}
+
+void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value, bool isStreamed) {
   LaneIndex position = emitIndex(access.form);
   Element inside = maskOf(access.checks);
   at(0);
@@ -380,7 +417,9 @@ void LoopEmitter::storeTo(Value *pointer, const Access &access, Lanes value) {
       mask = mask ? b.ir.CreateAnd(mask, laneMask) : laneMask;
   }
   if (lanes == 1 || (!position.isGather && position.stride == 1)) {
-    b.store(value, access.type, pointer, index, mask);
+    const bool streams = isStreamed && lanes == vectorLanes && !mask && isAligned(access);
+    kernel.hasStreamed |= streams;
+    b.store(value, access.type, pointer, index, mask, streams);
     return;
   }
   if (!position.isGather)

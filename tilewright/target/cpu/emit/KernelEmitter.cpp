@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 using namespace llvm;
 
@@ -46,6 +47,9 @@ Function *KernelEmitter::emit(StringRef symbol) {
     }
   }
   emitPoints(function->getArg(1), function->getArg(2));
+  // Other threads must not see that the kernel has ended before they can see what it has written.
+  if (hasStreamed)
+    ir.CreateIntrinsic(Intrinsic::x86_sse_sfence, {});
   ir.CreateRetVoid();
   itemCost = static_cast<int64_t>(nanoseconds) + 2;
   return function;

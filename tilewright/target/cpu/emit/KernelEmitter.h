@@ -22,6 +22,8 @@ public:
 
   llvm::Function *emit(llvm::StringRef symbol);
 
+  /// Outputs that are written by non-temporal stores, where these are aligned.
+  llvm::SmallDenseSet<mlir::Value> streamed;
   int64_t scratchBytes = 0;
   /// Estimated nanoseconds per work item.
   int64_t itemCost = 0;
@@ -45,6 +47,7 @@ private:
   /// Tiles whose home has only the row that the current loop computes.
   llvm::DenseSet<mlir::Value> rowTiles;
   double nanoseconds = 0, repeats = 1;
+  bool hasStreamed = false; // whether there is a non-temporal store
 
   void emitPoints(llvm::Value *begin, llvm::Value *end);
   void emitBlock(mlir::Block &block);

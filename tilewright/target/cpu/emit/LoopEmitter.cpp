@@ -184,7 +184,8 @@ void LoopEmitter::emitBody() {
     }
   }
   for (auto &[store, value] : stores)
-    storeTo(kernel.pointerTo(store.getTarget()), storeAccess(store, identity), value);
+    storeTo(kernel.pointerTo(store.getTarget()), storeAccess(store, identity), value,
+            kernel.streamed.contains(store.getTarget()));
 }
 
 } // namespace tilewright::cpu

@@ -51,6 +51,8 @@ private:
     Lanes lanes;
     unsigned level = 0;
     bool isVector = false;
+    /// Of a vector of consecutive integers: the first one.
+    Value *first = nullptr;
   };
   /// The emitted value of an IndexForm. For vectors, it has either a stride between lanes or a
   /// vector of indices.
@@ -138,7 +140,10 @@ private:
   void remember(Key key, Element element);
   /// Drops the values that were emitted inside the loop at `level`, which ends here.
   void forget(unsigned level);
-  void storeTo(Value *base, const Access &access, Lanes value);
+  void storeTo(Value *base, const Access &access, Lanes value, bool isStreamed = false);
+  /// Whether the address of each vector of this access is a multiple of what a non-temporal store
+  /// needs.
+  bool isAligned(const Access &access);
 
   // --- Combining (EmitReduce.cpp) ---
   bool hasAccumulators() const;

@@ -1,5 +1,6 @@
 #include "tilewright/target/cpu/testing/Kernels.h"
 
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/numerics/scalar/Operations.h"
 
@@ -81,10 +82,10 @@ LoadedKernels::~LoadedKernels() = default;
 Result<ObjectCode> compileText(std::string_view text, const Chip &chip,
                                const CodegenOptions &options) {
   mlir::DialectRegistry registry;
-  registry
-      .insert<tile::TileDialect, mlir::affine::AffineDialect, mlir::arith::ArithDialect,
-              mlir::complex::ComplexDialect, mlir::func::FuncDialect, mlir::math::MathDialect,
-              mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
+  registry.insert<tile::TileDialect, exec::ExecDialect, mlir::affine::AffineDialect,
+                  mlir::arith::ArithDialect, mlir::complex::ComplexDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect>();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       mlir::parseSourceString<mlir::ModuleOp>(StringRef(text.data(), text.size()), &context);

@@ -1,0 +1,61 @@
+#include "tilewright/target/cpu/emit/StreamedOutputs.h"
+
+#include "tilewright/dialect/exec/ExecDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+/// Several times the L2 cache of a core. A result of the program is read by the caller, if at all;
+/// the kernel that reads a temporary often runs next, and finds a part of it in L3.
+static constexpr int64_t leastResult = int64_t(8) << 20, leastTemporary = int64_t(32) << 20;
+
+/// The slice of each operand and result of a launch; null where the plan has none.
+static exec::SliceAttr sliceOf(Value value) {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    auto slices = result.getOwner()->getAttrOfType<ArrayAttr>(exec::ExecDialect::slicesAttr);
+    return slices ? dyn_cast<exec::SliceAttr>(slices[result.getResultNumber()]) : nullptr;
+  }
+  auto argument = cast<BlockArgument>(value);
+  Region *region = argument.getOwner()->getParent();
+  auto regions =
+      region->getParentOp()->getAttrOfType<ArrayAttr>(exec::ExecDialect::argumentSlicesAttr);
+  if (!regions)
+    return nullptr;
+  auto slices = cast<ArrayAttr>(regions[region->getRegionNumber()]);
+  return dyn_cast<exec::SliceAttr>(slices[argument.getArgNumber()]);
+}
+
+static bool isStreamed(exec::LaunchOp launch, Value result, ArrayAttr allocations) {
+  exec::SliceAttr slice = sliceOf(result);
+  if (!slice || launch.getInPlace())
+    return false;
+  auto allocation = cast<exec::AllocationAttr>(allocations[slice.getAllocation()]);
+  const bool isResult = allocation.getStorage() == "result";
+  return slice.getBytes() >= (isResult ? leastResult : leastTemporary) &&
+         llvm::none_of(launch.getInputs(), [&](Value input) { return sliceOf(input) == slice; });
+}
+
+llvm::StringMap<llvm::SmallDenseSet<unsigned>> streamedOutputs(ModuleOp module) {
+  llvm::StringMap<llvm::SmallDenseSet<unsigned>> streamed;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto allocations = function->getAttrOfType<ArrayAttr>(exec::ExecDialect::allocationsAttr);
+    if (!allocations)
+      continue;
+    function.walk([&](exec::LaunchOp launch) {
+      auto [found, isNew] = streamed.try_emplace(launch.getKernel());
+      for (OpResult result : launch.getResults()) {
+        const unsigned number = result.getResultNumber();
+        if (!isStreamed(launch, result, allocations))
+          found->second.erase(number);
+        else if (isNew)
+          found->second.insert(number);
+      }
+    });
+  }
+  return streamed;
+}
+
+} // namespace tilewright::cpu
