@@ -8,7 +8,7 @@ The figure is the issue cycles of the steady-state loop divided by the cycles th
 much of the time the warps that issue these instructions are busy doing so. `sass.py` reads it from the control words of a cubin, with the
 nvdisasm on PATH or in Triton's wheel. With tensor memory one thread issues the products of a multiprocessor, or of two; `live` are its registers
 that are in use at once, and `registers` are those that every thread of the kernel has. A matrix instruction of a single warp (sm_80) blocks that warp while it runs, so there 1 is the
-tensor core's own rate. CPU seconds are ours without ptxas, and those of the others with it. A peer that is not installed is named and
+tensor core's own rate. For attention, it is the instructions and the issue cycles of the loop; two warpgroups share the issue slots. CPU seconds are ours without ptxas, and those of the others with it. A peer that is not installed is named and
 left out.
 """
 
@@ -65,6 +65,32 @@ func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
   return %r : tensor<4096x1024xf32>
 }""",
 }
+
+
+def attention(heads, size, width):
+    """Attention of bf16, in blocks of keys that divide the size."""
+    q, s, w, r = (f"tensor<{shape}>" for shape in (f"{heads}x{size}x{width}xbf16", f"{heads}x{size}x{size}xf32", f"{heads}x{size}x{size}xbf16", f"{heads}x{size}xf32"))
+    return f"""
+func.func @main(%q: {q}, %k: {q}, %v: {q}) -> {q} {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %scale = stablehlo.constant dense<{width ** -0.5}> : {s}
+  %x = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : ({q}, {q}) -> {s}
+  %s = stablehlo.multiply %x, %scale : {s}
+  %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : ({s}, tensor<f32>) -> {r}
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : ({r}) -> {s}
+  %d = stablehlo.subtract %s, %mb : {s}
+  %e = stablehlo.exponential %d : {s}
+  %l = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : ({s}, tensor<f32>) -> {r}
+  %lb = stablehlo.broadcast_in_dim %l, dims = [0, 1] : ({r}) -> {s}
+  %p = stablehlo.divide %e, %lb : {s}
+  %w = stablehlo.convert %p : ({s}) -> {w}
+  %o = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : ({w}, {q}) -> {q}
+  return %o : {q}
+}}"""
+
+
+OURS |= {"attention bf16 128": attention(32, 192 * 22, 128), "attention bf16 64": attention(32, 208 * 20, 64)}
 
 
 def chip_of(name):
@@ -147,6 +173,18 @@ def ratio(facts, element):
     return best
 
 
+def loop_of(folder):
+    """The steady loop of the cubin that read() has written, and its instructions and issue cycles for each cycle of the tensor core."""
+    sys.path.insert(0, str(ROOT / "test/gpu"))
+    from machine_code import steady_loop
+
+    import triton
+
+    nvdisasm = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/nvdisasm"
+    loop = steady_loop(subprocess.run([nvdisasm, "-hex", "-c", folder / "kernel.cubin"], capture_output=True, text=True, check=True).stdout)
+    return f"{loop.instructions / loop.tensor_cycles:.2f} / {loop.cycles / loop.tensor_cycles:.2f}"
+
+
 def peers(name, folder, arguments):
     """Each configuration of each peer: (name, cubin, CPU seconds)."""
     everybody = {"Triton": lambda: triton_peer.configurations(name), "cuTile": lambda: cutile_peer.configurations(name)}
@@ -181,7 +219,7 @@ def main():
                 facts = read(cubin, folder, arguments.sass)
                 value = ratio(facts, name.removeprefix("gemm ")) if name.startswith("gemm") else None
                 local = sum(count for key, count in facts["mix"].items() if key.startswith(("LDL", "STL")))
-                shown = "" if value is None else f"{value:.3f}"
+                shown = loop_of(folder) if name.startswith("attention") else "" if value is None else f"{value:.3f}"
                 print(f"{name:24} {who:40} {seconds:7.2f} {facts['ninst']:7} {shown:>13} {local:8} {facts['registers']:9} {facts['live'] or '':>5}", flush=True)
 
 

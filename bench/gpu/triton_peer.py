@@ -1,4 +1,4 @@
-"""Triton 3.9: the matmul and the softmax of its tutorials' kind, with the configurations that the tutorials try on Hopper and on Ampere."""
+"""Triton 3.9: the matmul, the softmax and the attention of its tutorials' kind, with the configurations that the tutorials try on Hopper and on Ampere."""
 
 import time
 
@@ -43,7 +43,27 @@ def kernels():
         power = tl.exp(value - tl.max(value, axis=0))
         tl.store(y + row * stride + at, power / tl.sum(power, axis=0), mask=at < columns)
 
-    return matmul, matmul_tma, softmax
+    @triton.jit
+    def attention(q, k, v, o, N, scale, heads, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+        head, first = tl.program_id(1) * N, tl.program_id(0) * BM
+        dq = tl.make_tensor_descriptor(q, [heads * N, D], [D, 1], [BM, D])
+        dk = tl.make_tensor_descriptor(k, [heads * N, D], [D, 1], [BN, D])
+        dv = tl.make_tensor_descriptor(v, [heads * N, D], [D, 1], [BN, D])
+        do = tl.make_tensor_descriptor(o, [heads * N, D], [D, 1], [BM, D])
+        queries = dq.load([head + first, 0])
+        most = tl.full((BM,), -float("inf"), tl.float32)
+        total, sums = tl.zeros((BM,), tl.float32), tl.zeros((BM, D), tl.float32)
+        for at in tl.range(0, N, BN):
+            scores = tl.dot(queries, dk.load([head + at, 0]).T)
+            higher = tl.maximum(most, tl.max(scores, 1) * scale)
+            weights = tl.math.exp2(scores * scale - higher[:, None])
+            factor = tl.math.exp2(most - higher)
+            sums = tl.dot(weights.to(tl.bfloat16), dv.load([head + at, 0]), sums * factor[:, None])
+            total = total * factor + tl.sum(weights, 1)
+            most = higher
+        do.store([head + first, 0], (sums / total[:, None]).to(tl.bfloat16))
+
+    return matmul, matmul_tma, softmax, attention
 
 
 def compiled(function, signature, constants, chip=90, **options):
@@ -70,10 +90,17 @@ def blackwell(matmul):
 
 
 def configurations(name):
-    matmul, matmul_tma, softmax = kernels()
+    matmul, matmul_tma, softmax, attention = kernels()
     if name.startswith("softmax"):
         yield "softmax", *compiled(softmax, {"y": "*fp32", "x": "*fp32", "stride": "i32", "columns": "i32", "BLOCK": "constexpr"},
                                          {"BLOCK": 1024}, num_warps=4)  # fmt: skip
+        return
+    if name.startswith("attention"):
+        width = int(name.split()[2])
+        pointers = dict.fromkeys("qkvo", "*bf16") | {"N": "i32", "scale": "fp32", "heads": "i32"}
+        for m, n, warps, stages in ((128, 128, 8, 2), (128, 64, 8, 3)):
+            sizes = {"D": width, "BM": m, "BN": n}
+            yield f"{m}x{n}", *compiled(attention, pointers | dict.fromkeys(sizes, "constexpr"), sizes, num_warps=warps, num_stages=stages)
         return
     if name.endswith("sm_100a"):
         yield from blackwell(matmul_tma)

@@ -22,12 +22,12 @@ def machine_code(folder, name, program, chip, tool, *options):
     return subprocess.run([nvdisasm, "-hex", "-c", *options, folder / f"{name}.cubin"], capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-Loop = collections.namedtuple("Loop", "instructions cycles products")
+Loop = collections.namedtuple("Loop", "instructions cycles products tensor_cycles")
 
 
 def steady_loop(code):
-    """The innermost loop with matrix instructions that has the most of them: its instructions, and the cycles for which they hold the issue slot of their
-    warp (bits 41 to 44 of the upper word)."""
+    """The shortest loop with matrix instructions: its instructions, the cycles for which they hold the issue slot of their warp (bits 41 to 44 of the upper
+    word), and those for which they keep the tensor core busy (sm_90a)."""
     labels, listed, upper = {}, [], re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
     for line in code.splitlines():
         if found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;\s*/\* 0x", line):
@@ -42,7 +42,10 @@ def steady_loop(code):
         if found and labels.get(found[1], at + 1) <= at:
             body = listed[labels[found[1]] : at + 1]
             if products := sum(bool(re.search(r"\b(H|HG|UTCH)MMA\b", line)) for line, _ in body):
-                loops.append((len(body), Loop(len(body), sum(cycles for _, cycles in body), products)))
+                # A multiprocessor of sm_90a has 2048 multiply-adds of f16 or bf16 in a cycle.
+                shapes = [re.search(r"HGMMA\.(\d+)x(\d+)x(\d+)", line) for line, _ in body]
+                busy = sum(int(shape[1]) * int(shape[2]) * int(shape[3]) / 2048 for shape in shapes if shape)
+                loops.append((len(body), Loop(len(body), sum(cycles for _, cycles in body), products, busy)))
     return min(loops)[1]
 
 

@@ -56,8 +56,10 @@ def Sm_ChannelOp : Sm_Op<"channel"> {
   let summary = "A bounded queue of slots between roles.";
   let description = [{
     `filled` of the `depth` slots are full at the start. One role fills slots. Each role that takes from the
-    channel sees every slot, and a slot is free when all of these roles have freed it. The slots of a channel
-    without buffers are tokens.
+    channel sees every slot, and a slot is free when all of these roles have freed it.
+
+    The slot of a channel without buffers is a turn. The warpgroups of one role take it one after the other: the slot that one of them frees is the next
+    one's to take. Buffers of one element pass a number: one thread writes it (`sm.copy st`), and a role of one thread reads it (`sm.copy ld`).
 
     ```mlir
     %in = sm.channel depth 4 : !sm.channel<!sm.buffer<…>, !sm.buffer<…>>

@@ -127,13 +127,14 @@ void ControlLowering::branch(mlir::scf::IfOp branch) {
     }
     Block *first = b.newBlock();
     b.moveTo(first);
+    all.passBorder(branch);
     all.lowerOps(region.front());
     if (!b.failure.isOk())
       return first;
     // Complete the yielded tiles (wait for wgmma, unpack words): both sides must pass tiles in the
     // same form, and the tiles of the other side may already be complete.
     for (Value value : region.front().getTerminator()->getOperands())
-      all.complete(value);
+      all.complete(value, region.front().getTerminator());
     const SmallVector<Value> yielded =
         values.flatten(region.front().getTerminator()->getOperands());
     if (after->getNumArguments() == 0)
@@ -150,6 +151,7 @@ void ControlLowering::branch(mlir::scf::IfOp branch) {
   b.moveTo(before);
   b.branchIf(kernel.scalars.lookup(branch.getCondition()).value, then, otherwise);
   b.moveTo(after);
+  all.passBorder(branch);
   kernel.mayBeRead = readAfter;
   values.assign(branch.getResults(), branch.getThenRegion().front().getTerminator()->getOperands(),
                 llvm::to_vector_of<Value>(after->getArguments()));

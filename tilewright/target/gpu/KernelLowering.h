@@ -25,9 +25,12 @@ public:
   void lowerCoordinatesOf(Value point);
 
   // --- The vendor's part ---
-  /// Makes a tile usable for every op: waits for the matrix instruction that computes it, unpacks
-  /// words.
-  virtual void complete(Value) {}
+  /// Makes a tile usable for every op: waits, before `user`, for the matrix instruction that
+  /// computes it, and unpacks words.
+  virtual void complete(Value /*tile*/, mlir::Operation * /*user*/) {}
+  /// Called around each map, before its operands are read and when its results are there.
+  virtual void beforeMap(tile::MapOp) {}
+  virtual void afterMap(tile::MapOp) {}
   /// The tile `to` has its elements in the same form as `from`.
   virtual void copyForm(Value /*from*/, Value /*to*/) {}
   /// The tile `to` is being computed if `from` is.
@@ -36,6 +39,8 @@ public:
   /// not hold for later iterations.
   virtual llvm::SmallVector<int64_t> beginLoop(mlir::scf::ForOp) { return {}; }
   virtual void endLoop(mlir::scf::ForOp, llvm::ArrayRef<int64_t> /*before*/) {}
+  /// Called at the start of each side of a branch, and behind it.
+  virtual void passBorder(mlir::scf::IfOp) {}
   /// The pointer to a rank's part of a window.
   virtual Value windowPart(Value window, Value rank);
 

@@ -70,6 +70,7 @@ void MapsLowering::scalar(mlir::Operation *op) {
 void MapsLowering::map(tile::MapOp map) {
   auto type = cast<mlir::RankedTensorType>(map.getResultTypes().front());
   const ThreadLayout &threads = kernel.threadsOf(type);
+  all.beforeMap(map);
   // Registers with identical operands share an application of the body.
   std::map<std::vector<const void *>, size_t> known;
   SmallVector<std::optional<size_t>> applicationOf(threads.registers());
@@ -98,6 +99,7 @@ void MapsLowering::map(tile::MapOp map) {
                                  : b.poison(mlir::getElementTypeOrSelf(value)));
     kernel.tiles[value] = std::move(tile);
   }
+  all.afterMap(map);
 }
 
 void MapsLowering::view(tile::ViewOp view) {

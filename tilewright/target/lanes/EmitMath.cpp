@@ -57,7 +57,16 @@ void addMathEmitters(OpTable &table) {
   addFunction<math::FmaOp, emitFma>(table);
   addFunction<math::RsqrtOp, emitRsqrt>(table);
   addFunction<math::ExpOp, emitExp>(table);
-  addFunction<math::Exp2Op, emitExp2>(table);
+  add<math::Exp2Op>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        Value *value = x[0].value;
+        const bool mayApproximate = bitEnumContainsAny(cast<math::Exp2Op>(op).getFastmath(),
+                                                       mlir::arith::FastMathFlags::afn);
+        Value *result = mayApproximate && b.machine.fastExp2 && value->getType()->isFloatTy()
+                            ? b.ir.CreateIntrinsic(value->getType(), b.machine.fastExp2, {value})
+                            : emitExp2(b, {value});
+        return {{b.round(result, op->getResult(0).getType())}};
+      });
   addFunction<math::ExpM1Op, emitExpm1>(table);
   addFunction<math::LogOp, emitLog>(table);
   addFunction<math::Log2Op, emitLog2>(table);

@@ -39,6 +39,9 @@ struct Machine {
   /// (`tw_scalar_call`). Otherwise everything is emitted inline, or rejected with the error
   /// `refusal`.
   bool hasLibrary = false;
+  /// The intrinsic for 2^x of f32 with an error of 2 ulp, in which subnormal numbers are 0; 0 if
+  /// there is none. Ops that may approximate (`afn`) use it.
+  llvm::Intrinsic::ID fastExp2 = llvm::Intrinsic::not_intrinsic;
   /// The widest vector register that is worth using; 0 if a lane is a GPU thread.
   unsigned vectorBytes = 0;
   Error refusal = Error::cpuScalarOp;

@@ -21,6 +21,7 @@ lanes::Machine elementMachine() {
           .hasGather = false,
           .hasMasks = false,
           .hasLibrary = false,
+          .fastExp2 = llvm::Intrinsic::nvvm_ex2_approx_ftz,
           .vectorBytes = 0,
           .refusal = Error::gpuScalarOp};
 }

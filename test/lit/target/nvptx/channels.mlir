@@ -46,7 +46,7 @@
 //       CHECK:   %[[PHASE:.*]] = llvm.load %[[DRAIN_PHASE]]
 //       CHECK:   mbarrier.try_wait.parity.shared::cta.b64 {{.*}} %{{.*}}, %[[PHASE]] :
 //       CHECK:   wgmma.mma_async
-//       CHECK:   nvvm.wgmma.wait.group.sync.aligned 0
+//       CHECK:   "wgmma.wait_group.sync.aligned 0;"
 //       CHECK:   %[[IN_GROUP:.*]] = llvm.and
 //       CHECK:   %[[ARRIVES:.*]] = llvm.icmp "ult" %[[IN_GROUP]], %[[ONE]]
 //       CHECK:   %[[ON:.*]] = llvm.zext %[[ARRIVES]] : i1 to i32

@@ -11,11 +11,13 @@
 // CHECK: %[[LAST:.*]] = arith.addi %[[QUERY:.*]], %{{.*}} : index
 // CHECK: %[[BOUND:.*]] = arith.addi %[[LAST]], %{{.*}} : index
 // CHECK: %[[VISIBLE:.*]] = arith.maxsi
-// CHECK: scf.for %[[PHASE:.*]] = %{{.*}} to %c2
+// CHECK: scf.for %[[PHASE:.*]] = %{{.*}} to %c2 {{.*}} iter_args({{.*}}, %[[COUNT:[a-z0-9]*]] = %{{[a-z0-9_]*}}, %{{[a-z0-9]*}} = %{{[a-z0-9_]*}}, %{{[a-z0-9]*}} = %{{[a-z0-9_]*}})
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
 // CHECK: tile.reduce {{.*}} -> tensor<f32>
 // CHECK: arith.minimumf
-// CHECK: arith.cmpf oge
-// CHECK: scf.for
+// CHECK: %[[ENOUGH:.*]] = arith.cmpf oge
+// CHECK: %[[OTHERS:.*]] = arith.select %[[ENOUGH]], %c0
+// CHECK: scf.yield {{.*}}, %[[OTHERS]],
 // CHECK: arith.divf
 // CHECK: arith.addf
 // CHECK: tile.store

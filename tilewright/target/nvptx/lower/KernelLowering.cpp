@@ -117,8 +117,8 @@ void KernelLowering::lowerPersistent(gpu::KernelInfo &info, int64_t count) {
 
 // --- Ops ---
 
-void KernelLowering::complete(Value tile) {
-  wgmma.settle(tile);
+void KernelLowering::complete(Value tile, mlir::Operation *user) {
+  wgmma.settle(tile, user);
   fragments.unpackWords(tile);
 }
 
@@ -133,11 +133,31 @@ void KernelLowering::copyFlight(Value from, Value to) {
 }
 
 SmallVector<int64_t> KernelLowering::beginLoop(mlir::scf::ForOp loop) {
+  if (multiplies(loop))
+    wgmma.forgetOrder();
   return channels.beginOwnLoop(loop);
 }
 
 void KernelLowering::endLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) {
   channels.endOwnLoop(loop, before);
+  if (multiplies(loop))
+    wgmma.forgetOrder();
+}
+
+void KernelLowering::passBorder(mlir::scf::IfOp branch) {
+  if (multiplies(branch))
+    wgmma.forgetOrder();
+}
+
+void KernelLowering::beforeMap(tile::MapOp map) {
+  if (any_of(map.getResults(), [&](Value tile) { return registerOperand.isPacked(tile); }))
+    registerOperand.waitForReaders(map.getInputs());
+}
+
+void KernelLowering::afterMap(tile::MapOp map) {
+  for (Value tile : map.getResults())
+    if (registerOperand.isPacked(tile))
+      registerOperand.pack(tile);
 }
 
 Value KernelLowering::windowPart(Value window, Value rank) { return windows.part(window, rank); }
@@ -146,7 +166,7 @@ void KernelLowering::completeOperands(mlir::Operation *op) {
   // A wgmma stays in flight until an op that is not a wgmma uses its result.
   if (!isa<sm::MmaOp, mlir::scf::ForOp>(op))
     for (Value operand : op->getOperands())
-      complete(operand);
+      complete(operand, op);
   // If an op inside a loop or branch completed a tile of an outer block, the tile would be complete
   // only on that path. So complete such tiles before the loop or branch.
   if (isa<mlir::scf::ForOp, mlir::scf::IfOp>(op))
@@ -154,7 +174,7 @@ void KernelLowering::completeOperands(mlir::Operation *op) {
       if (inner != op && !isa<sm::MmaOp, mlir::scf::ForOp>(inner))
         for (Value operand : inner->getOperands())
           if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
-            complete(operand);
+            complete(operand, op);
     });
 }
 
@@ -197,7 +217,12 @@ void KernelLowering::lowerCopy(sm::CopyOp copy) {
     return asyncCopies.copy(copy);
   case sm::Engine::ldmatrix:
   case sm::Engine::ld:
+    if (copy.getResult() &&
+        cast<mlir::RankedTensorType>(copy.getResult().getType()).getNumElements() == 1)
+      return channels.loadElement(copy);
     return kernel.currentRole ? registerOperand.load(copy) : fragments.load(copy);
+  case sm::Engine::st:
+    return channels.storeElement(copy);
   case sm::Engine::stmatrix:
     return stores.stage(copy);
   case sm::Engine::tmem:

@@ -28,11 +28,14 @@ public:
 
   /// Failures are reported in the builder. `info.symbol` is the name of the function.
   void lower(KernelInfo &info);
-  void complete(Value tile) override;
+  void complete(Value tile, mlir::Operation *user) override;
   void copyForm(Value from, Value to) override;
   void copyFlight(Value from, Value to) override;
   llvm::SmallVector<int64_t> beginLoop(mlir::scf::ForOp loop) override;
   void endLoop(mlir::scf::ForOp loop, llvm::ArrayRef<int64_t> before) override;
+  void passBorder(mlir::scf::IfOp branch) override;
+  void beforeMap(tile::MapOp map) override;
+  void afterMap(tile::MapOp map) override;
   Value windowPart(Value window, Value rank) override;
   /// The number of clusters that the launch of a persistent kernel has, unless it steals points.
   int64_t clusterCount() const { return clusters; }

@@ -3,17 +3,26 @@
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/tile/TileBuilder.h"
 #include "tilewright/transform/tile/attention/VisibleKeys.h"
+#include "tilewright/transform/tile/pipeline/loops/LoopKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <cmath>
 #include <map>
+#include <set>
+#include <utility>
+
+#define DEBUG_TYPE "tile-fusions"
 
 using namespace mlir;
 
@@ -31,26 +40,41 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 /// Beside a score that is greater by this, a weight is 0 in f32.
 constexpr float decisive = 104;
 
+constexpr double log2E = 1.4426950408889634;
+
 /// The rows of a matrix instruction, which are those of a warp, and a multiple of its columns and
 /// depth for every type.
 constexpr int64_t matrixRows = 16;
 
 int64_t roundUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), matrixRows)); }
 
+/// The form of a kernel. With warpgroups, each has 64 queries, and `tile-pipeline` makes roles of
+/// the kernel: its operands stay in shared memory. Otherwise warps have 16 queries each, in
+/// registers.
+struct Form {
+  int64_t warpgroups = 0;
+  int64_t keys = 0; // of a block
+};
+
 class AttentionEmitter : TileBuilder {
 public:
   AttentionEmitter(OpBuilder &builder, exec::FusionOp fusion, exec::SoftmaxDotOp op,
-                   const Capacities &capacities)
+                   const Capacities &capacities, Form form)
       : TileBuilder(builder, op.getLoc()), fusion(fusion), op(op), capacities(capacities),
-        sizes(op.getSizes()), query(sizes.size() - 4), key(query + 1), depth(query + 2),
+        form(form), sizes(op.getSizes()), query(sizes.size() - 4), key(query + 1), depth(query + 2),
         width(query + 3), tile(sizes.size(), 1), at(sizes.size()) {
     chooseTiles();
+    analyseScore();
   }
 
   KernelOp emit(StringRef name);
+  /// The points of the grid, and the blocks of keys that one visits on average.
+  double points() const;
+  double blocksOfKeys() const;
 
 private:
   void chooseTiles();
+  void analyseScore();
   int64_t blocks(size_t dim) const {
     return int64_t(llvm::divideCeil(uint64_t(sizes[dim]), uint64_t(tile[dim])));
   }
@@ -74,8 +98,16 @@ private:
   std::array<Value, 3> partsOf(Value tile);
   Value products();
   Value scores(Value products);
-  /// Combines the elements along the last dimension.
-  Value reduce(Value tile, float init, llvm::function_ref<Value(OpBuilder &, ValueRange)> combine);
+  Value masked(Value scores, Value products);
+  /// Whether the mask hides something of the current block, as a scalar; null if that is not known.
+  Value needsMask();
+  /// The tiles of the arguments of the op's body that a value depends on.
+  SmallVector<std::pair<BlockArgument, Value>> inputsOf(Value value, Value products);
+  /// Makes the op's value in another body, from the arguments that `mapping` has.
+  Value cloneValue(OpBuilder &inside, Value value, IRMapping &mapping);
+  /// Combines the elements along these dimensions.
+  Value reduce(Value tile, ArrayRef<int64_t> dims, float init,
+               llvm::function_ref<Value(OpBuilder &, ValueRange)> combine);
   /// A value for each row, repeated along the columns.
   Value spread(Value rows, int64_t columns) {
     return view(rows, dim(0), {typeOf(rows).getDimSize(0), columns});
@@ -86,6 +118,7 @@ private:
   SmallVector<Value> loop(Value count, ValueRange inits, Iteration iteration);
   SmallVector<Value> visitKeys(ValueRange inits);
   SmallVector<Value> visitMasked(const KeyRange &visible, ValueRange inits);
+  Value sumOfWeights(Value weights);
   Value uniform(unsigned operand);
   using Dims = std::vector<int64_t>;
   /// A value of the fusion at the elements of the result's tile. `dims` are the dimensions of the
@@ -96,6 +129,7 @@ private:
   exec::FusionOp fusion;
   exec::SoftmaxDotOp op;
   const Capacities &capacities;
+  const Form form;
   ArrayRef<int64_t> sizes;
   const size_t query, key, depth, width; // dimensions of the op; those before are heads
   SmallVector<int64_t> tile;
@@ -103,6 +137,14 @@ private:
   ValueRange inputs;         // memory of the fusion's inputs
   SmallVector<Value> memory; // of the op's operands
   Value heldQueries;         // if a point reads them once
+  /// The score of a visible element is `scale` times `unscaled`, a value of the op's body. Maxima
+  /// are those of the unscaled scores: the exponential scales them.
+  Value unscaled;
+  double scale = 1;
+  Value visible;         // of the op's body, if the mask is applied after `unscaled`
+  float maskedScore = 0; // unscaled
+  bool mayApproximate = true;
+  std::optional<KeyRange> fullyVisible;
   struct ByValue {
     bool operator()(const std::pair<Value, Dims> &a, const std::pair<Value, Dims> &b) const {
       return std::pair(a.first.getAsOpaquePointer(), a.second) <
@@ -114,14 +156,82 @@ private:
 
 /// The tiles of a thread must fit into its registers: for each row of a warp, the sums, scores and
 /// weights, the queries (unless they are read again for each block of keys) and parts of the keys.
+/// Warpgroups read queries and keys from shared memory.
 void AttentionEmitter::chooseTiles() {
   constexpr int64_t maxRows = 64, maxWidth = 256, wideWidth = 128, heldBytes = 256;
+  tile[width] = std::min(roundUp(sizes[width]), maxWidth);
+  if (form.warpgroups) {
+    tile[query] = 64 * form.warpgroups;
+    tile[key] = form.keys;
+    tile[depth] = roundUp(sizes[depth]);
+    return;
+  }
   tile[query] =
       std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizes[query]))), matrixRows, maxRows);
-  tile[width] = std::min(roundUp(sizes[width]), maxWidth);
   tile[key] = std::min<int64_t>(roundUp(sizes[key]), tile[width] > wideWidth ? 32 : 64);
   const auto bytes = int64_t(elementOf(0).getIntOrFloatBitWidth() / 8);
   tile[depth] = std::min(roundUp(sizes[depth]), heldBytes / std::max<int64_t>(bytes, 2));
+}
+
+/// Takes the score apart: a mask, which is applied last, and a positive factor.
+void AttentionEmitter::analyseScore() {
+  auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
+  unscaled = yield.getScore();
+  auto constantOf = [](Value value) {
+    APFloat number(0.0F);
+    return matchPattern(value, m_ConstantFloat(&number)) ? std::optional(number.convertToFloat())
+                                                         : std::nullopt;
+  };
+  if (op.getMaskedScoreAttr())
+    maskedScore = op.getMaskedScoreAttr().getValue().convertToFloat();
+  auto choice = unscaled.getDefiningOp<arith::SelectOp>();
+  if (choice && yield.getVisible() && choice.getCondition() == yield.getVisible() &&
+      constantOf(choice.getFalseValue()) == maskedScore) {
+    visible = yield.getVisible();
+    unscaled = choice.getTrueValue();
+  }
+  const Type weight = op.getWeightType(), single = builder.getF32Type();
+  mayApproximate =
+      capacities.matrixFor(elementOf(0), elementOf(1), single, tile[depth], op.getTf32()) &&
+      capacities.matrixFor(weight, elementOf(2), single, tile[key], op.getTf32());
+  Operation *last = unscaled.getDefiningOp();
+  if (!mayApproximate || !isa_and_present<arith::MulFOp, arith::DivFOp>(last))
+    return;
+  const std::optional<float> right = constantOf(last->getOperand(1)),
+                             left = constantOf(last->getOperand(0));
+  const bool isProduct = isa<arith::MulFOp>(last);
+  if (right && *right > 0 && std::isnormal(*right)) {
+    unscaled = last->getOperand(0);
+    scale = isProduct ? double(*right) : 1 / double(*right);
+  } else if (isProduct && left && *left > 0 && std::isnormal(*left)) {
+    unscaled = last->getOperand(1);
+    scale = double(*left);
+  }
+  // No visible score is as low as the lowest numbers; those times the factor must be finite.
+  if (std::isfinite(maskedScore)) {
+    const double lowest = -0x1p125 / std::max(scale * log2E, 1.0);
+    maskedScore = static_cast<float>(std::max(double(maskedScore) / scale, lowest));
+  }
+}
+
+double AttentionEmitter::points() const {
+  double all = 1;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (i != key && i != depth)
+      all *= double(blocks(i));
+  return all;
+}
+
+/// The mask is taken for a causal one, which hides half of the blocks, and shows a part of others.
+double AttentionEmitter::blocksOfKeys() const {
+  if (!visible)
+    return double(blocks(key));
+  double visited = 0;
+  for (int64_t i = 0; i < blocks(query); ++i)
+    visited += double(
+        std::min(blocks(key),
+                 int64_t(llvm::divideCeil(uint64_t((i + 1) * tile[query]), uint64_t(tile[key])))));
+  return visited / double(blocks(query));
 }
 
 AttentionEmitter::Part AttentionEmitter::partOf(ArrayRef<int64_t> dims, size_t row, size_t column) {
@@ -231,43 +341,143 @@ Value AttentionEmitter::products() {
   })[0];
 }
 
+SmallVector<std::pair<BlockArgument, Value>> AttentionEmitter::inputsOf(Value value,
+                                                                        Value products) {
+  Block &body = op.getBody().front();
+  std::set<unsigned> arguments;
+  SmallVector<Value> open{value};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next))
+      arguments.insert(argument.getArgNumber());
+    else
+      llvm::append_range(open, next.getDefiningOp()->getOperands());
+  }
+  const SmallVector<int64_t> shape = {tile[query], tile[key]};
+  auto numbers = RankedTensorType::get(shape, builder.getI32Type());
+  SmallVector<std::pair<BlockArgument, Value>> inputs;
+  for (unsigned number : arguments)
+    inputs.push_back({body.getArgument(number),
+                      number == 0   ? products
+                      : number == 1 ? IotaOp::create(builder, loc, numbers, at[query], 0, 1)
+                      : number == 2 ? IotaOp::create(builder, loc, numbers, at[key], 1, 1)
+                                    : operandTile(number, query, key)});
+  return inputs;
+}
+
+Value AttentionEmitter::cloneValue(OpBuilder &inside, Value value, IRMapping &mapping) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    cloneValue(inside, operand, mapping);
+  inside.clone(*value.getDefiningOp(), mapping);
+  return mapping.lookup(value);
+}
+
 /// The score of each product, and -inf beyond the last key.
 Value AttentionEmitter::scores(Value products) {
   const SmallVector<int64_t> shape = {tile[query], tile[key]};
+  Value scores = products;
+  if (auto argument = dyn_cast<BlockArgument>(unscaled);
+      !argument || argument.getArgNumber() != 0) {
+    const auto inputs = inputsOf(unscaled, products);
+    scores = map(llvm::to_vector(llvm::make_second_range(inputs)), builder.getF32Type(), shape,
+                 [&](OpBuilder &inside, ValueRange v) {
+                   IRMapping mapping;
+                   for (auto [input, argument] : llvm::zip_equal(inputs, v))
+                     mapping.map(input.first, argument);
+                   return cloneValue(inside, unscaled, mapping);
+                 });
+  }
+  if (!visible && sizes[key] % tile[key] == 0)
+    return scores;
+  Value condition = form.warpgroups ? needsMask() : Value();
+  if (!condition)
+    return masked(scores, products);
+  // Blocks that show everything are the most: they skip the mask.
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(scores.getType()), condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, masked(scores, products));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, scores);
+  return branch.getResult(0);
+}
+
+Value AttentionEmitter::masked(Value scores, Value products) {
+  auto inputs =
+      visible ? inputsOf(visible, products) : SmallVector<std::pair<BlockArgument, Value>>();
+  SmallVector<Value> tiles = llvm::to_vector(llvm::make_second_range(inputs));
+  const SmallVector<int64_t> shape = {tile[query], tile[key]};
   auto numbers = RankedTensorType::get(shape, builder.getI32Type());
-  SmallVector<Value> tiles = {products, IotaOp::create(builder, loc, numbers, at[query], 0, 1),
-                              IotaOp::create(builder, loc, numbers, at[key], 1, 1)};
-  for (unsigned input = 3; input < op.getOperands().size(); ++input)
-    tiles.push_back(operandTile(input, query, key));
-  return map(tiles, builder.getF32Type(), shape, [&](OpBuilder &inside, ValueRange v) -> Value {
-    IRMapping mapping;
-    Block &body = op.getBody().front();
-    mapping.map(body.getArguments(), v);
-    for (Operation &inner : body.without_terminator())
-      inside.clone(inner, mapping);
-    Value score = mapping.lookup(cast<exec::YieldScoreOp>(body.getTerminator()).getScore());
+  tiles.append({scores, IotaOp::create(builder, loc, numbers, at[key], 1, 1)});
+  return map(tiles, builder.getF32Type(), shape, [&](OpBuilder &inside, ValueRange v) {
+    auto number = [&](float value) -> Value {
+      return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(value));
+    };
+    Value score = v.drop_back().back();
+    if (visible) {
+      IRMapping mapping;
+      for (auto [input, argument] : llvm::zip(inputs, v))
+        mapping.map(input.first, argument);
+      score = arith::SelectOp::create(inside, loc, cloneValue(inside, visible, mapping), score,
+                                      number(maskedScore));
+    }
     if (sizes[key] % tile[key] == 0)
       return score;
     Value end = arith::ConstantIntOp::create(inside, loc, sizes[key], 32);
-    Value isKey = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, v[2], end);
-    Value none = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(-infinity));
-    return arith::SelectOp::create(inside, loc, isKey, score, none);
+    Value isKey = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, v.back(), end);
+    return arith::SelectOp::create(inside, loc, isKey, score, number(-infinity)).getResult();
   });
 }
 
-Value AttentionEmitter::reduce(Value tile, float init,
+Value AttentionEmitter::needsMask() {
+  if (visible && !fullyVisible)
+    return {};
+  Value end = join<arith::AddIOp>(at[key], index(tile[key]));
+  Value last = index(sizes[key]);
+  if (fullyVisible)
+    last = join<arith::MinSIOp>(last, fullyVisible->end);
+  Value isBeyond = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, last);
+  if (!fullyVisible)
+    return isBeyond;
+  Value isBefore =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at[key], fullyVisible->first);
+  return join<arith::OrIOp>(isBefore, isBeyond);
+}
+
+Value AttentionEmitter::reduce(Value tile, ArrayRef<int64_t> dims, float init,
                                llvm::function_ref<Value(OpBuilder &, ValueRange)> combine) {
   const Type single = builder.getF32Type();
-  RankedTensorType type = typeOf(tile);
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(typeOf(tile).getShape()))
+    if (!llvm::is_contained(dims, int64_t(dim)))
+      shape.push_back(size);
   Value start = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(init));
-  auto op = ReduceOp::create(builder, loc,
-                             TypeRange(RankedTensorType::get(type.getShape().drop_back(), single)),
-                             tile, start, ArrayRef<int64_t>{type.getRank() - 1});
+  auto op = ReduceOp::create(builder, loc, TypeRange(RankedTensorType::get(shape, single)), tile,
+                             start, dims);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&op.getCombiner());
   block->addArguments({single, single}, {loc, loc});
   YieldOp::create(builder, loc, combine(builder, block->getArguments()));
   return op.getResult(0);
+}
+
+/// The sums of the rows of weights. With warpgroups, four for each row, of columns that one lane
+/// has: they are added after the last block.
+Value AttentionEmitter::sumOfWeights(Value weights) {
+  auto sum = [&](OpBuilder &inside, ValueRange v) -> Value {
+    return arith::AddFOp::create(inside, loc, v[0], v[1]);
+  };
+  if (!form.warpgroups)
+    return reduce(weights, {1}, 0, sum);
+  const SmallVector<int64_t> shape = {tile[query], tile[key] / 8, 4, 2};
+  Value parts = view(weights, {dim(0), dim(1) * 8 + dim(2) * 2 + dim(3)}, shape);
+  return reduce(parts, {1, 3}, 0, sum);
 }
 
 SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) {
@@ -277,33 +487,45 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   auto larger = [&](OpBuilder &inside, ValueRange v) -> Value {
     return arith::MaximumFOp::create(inside, loc, v[0], v[1]);
   };
-  auto sum = [&](OpBuilder &inside, ValueRange v) -> Value {
-    return arith::AddFOp::create(inside, loc, v[0], v[1]);
-  };
   Value score = scores(products());
-  Value maximum = map({carried[1], reduce(score, -infinity, larger)}, single, rows, larger);
+  Value maximum = map({carried[1], reduce(score, {1}, -infinity, larger)}, single, rows, larger);
   // If all scores so far are -inf, the weights are 0 and not NaN: a later block may have others.
+  const double factorOfBits = scale * log2E;
   Value shift = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
-    Value least = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(-infinity));
-    Value zero = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(0));
-    Value isLeast = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], least);
-    return arith::SelectOp::create(inside, loc, isLeast, zero, v[0]);
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(float(value)));
+    };
+    Value isLeast =
+        arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], number(-infinity));
+    Value shift = arith::SelectOp::create(inside, loc, isLeast, number(0), v[0]);
+    return mayApproximate
+               ? arith::MulFOp::create(inside, loc, shift, number(-factorOfBits)).getResult()
+               : shift;
   });
+  // e^(scale * (x - maximum)) as a power of 2, with one fused multiply-add.
   auto exponential = [&](OpBuilder &inside, ValueRange v) -> Value {
-    return math::ExpOp::create(inside, loc, arith::SubFOp::create(inside, loc, v[0], v[1]));
+    if (!mayApproximate)
+      return math::ExpOp::create(inside, loc, arith::SubFOp::create(inside, loc, v[0], v[1]));
+    Value factor =
+        arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(float(factorOfBits)));
+    Value power = math::FmaOp::create(inside, loc, v[0], factor, v[1]);
+    return math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
   };
   Value weights =
       map({score, spread(shift, tile[key])}, single, {tile[query], tile[key]}, exponential);
   Value factor = map({carried[1], shift}, single, rows, exponential);
-  Value total = map({carried[2], factor, reduce(weights, 0, sum)}, single, rows,
-                    [&](OpBuilder &inside, ValueRange v) -> Value {
-                      Value old = arith::MulFOp::create(inside, loc, v[0], v[1]);
-                      return arith::AddFOp::create(inside, loc, old, v[2]);
-                    });
-  Value sums = map({carried[0], spread(factor, tile[width])}, single, {tile[query], tile[width]},
-                   [&](OpBuilder &inside, ValueRange v) -> Value {
-                     return arith::MulFOp::create(inside, loc, v[0], v[1]);
-                   });
+  auto rescale = [&](OpBuilder &inside, ValueRange v) -> Value {
+    return arith::MulFOp::create(inside, loc, v[0], v[1]);
+  };
+  Value added = sumOfWeights(weights);
+  const bool isOfRows = typeOf(added).getRank() == 1;
+  Value total =
+      map({carried[2], isOfRows ? factor : spread(factor, typeOf(added).getDimSize(1)), added},
+          single, typeOf(added).getShape(), [&](OpBuilder &inside, ValueRange v) -> Value {
+            return arith::AddFOp::create(inside, loc, rescale(inside, v), v[2]);
+          });
+  Value sums =
+      map({carried[0], spread(factor, tile[width])}, single, {tile[query], tile[width]}, rescale);
   const Type weight = op.getWeightType();
   sums = multiply(rounded(weights, single, weight), weight, operandTile(2, key, width),
                   elementOf(2), sums);
@@ -330,14 +552,15 @@ Value AttentionEmitter::uniform(unsigned operand) {
 
 /// Visits all blocks of keys, or those that the mask shows and, if they decide nothing, the others.
 SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
-  std::optional<KeyRange> visible;
-  if (blocks(key) > 1) {
-    Value last = join<arith::AddIOp>(at[query], index(tile[query] - 1));
-    visible =
-        visibleKeys(builder, op, at[query], last, [&](unsigned input) { return uniform(input); });
-  }
-  if (visible)
-    return visitMasked(*visible, inits);
+  std::optional<KeyRange> range;
+  const QueryRange queries = {at[query], join<arith::AddIOp>(at[query], index(tile[query] - 1))};
+  const UniformInput known = [&](unsigned input) { return uniform(input); };
+  if (blocks(key) > 1)
+    range = visibleKeys(builder, op, queries, known);
+  if (visible && form.warpgroups)
+    fullyVisible = fullyVisibleKeys(builder, op, queries, known);
+  if (range)
+    return visitMasked(*range, inits);
   return loop(index(blocks(key)), inits,
               [&](Value block, ValueRange carried) { return iteration(block, carried); });
 }
@@ -357,25 +580,31 @@ SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueR
   };
   Value first = blockOf(visible.first, 0), end = blockOf(visible.end, tile[key] - 1);
   Value shown = join<arith::MaxSIOp>(join<arith::SubIOp>(end, first), zero);
-  return loop(index(2), inits, [&](Value phase, ValueRange state) {
-    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, phase, zero);
-    Value lowest = reduce(state[1], infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
-      return arith::MinimumFOp::create(inside, loc, v[0], v[1]);
-    });
-    const float masked = op.getMaskedScoreAttr().getValue().convertToFloat();
-    Value enough =
-        arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(masked + decisive));
-    Value isDecided = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OGE,
-        tensor::ExtractOp::create(builder, loc, lowest, ValueRange()), enough);
-    Value count = choose(isFirst, shown, choose(isDecided, zero, join<arith::SubIOp>(all, shown)));
-    Value border = choose(isFirst, zero, first), gap = choose(isFirst, first, shown);
-    return loop(count, state, [&](Value number, ValueRange carried) {
+  // A phase visits `count` blocks: those before `border`, and then those that are `gap` further.
+  SmallVector<Value> begin(inits);
+  begin.append({shown, zero, first});
+  SmallVector<Value> done = loop(index(2), begin, [&](Value, ValueRange phase) {
+    const ValueRange state = phase.drop_back(3);
+    Value count = phase[state.size()], border = phase[state.size() + 1],
+          gap = phase[state.size() + 2];
+    SmallVector<Value> next = loop(count, state, [&](Value number, ValueRange carried) {
       Value isBefore =
           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, border);
       return iteration(join<arith::AddIOp>(number, choose(isBefore, zero, gap)), carried);
     });
+    Value lowest = reduce(next[1], {0}, infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
+      return arith::MinimumFOp::create(inside, loc, v[0], v[1]);
+    });
+    Value enough = arith::ConstantOp::create(
+        builder, loc, builder.getF32FloatAttr(float(maskedScore + decisive / scale)));
+    Value isDecided = arith::CmpFOp::create(
+        builder, loc, arith::CmpFPredicate::OGE,
+        tensor::ExtractOp::create(builder, loc, lowest, ValueRange()), enough);
+    next.append({choose(isDecided, zero, join<arith::SubIOp>(all, shown)), first, shown});
+    return next;
   });
+  done.pop_back_n(3);
+  return done;
 }
 
 Value AttentionEmitter::epilogueTile(Value value, const Dims &dims) {
@@ -429,7 +658,8 @@ KernelOp AttentionEmitter::emit(StringRef name) {
   auto kernel =
       KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(fusion.getInputs().size()),
                        DenseI64ArrayAttr());
-  kernel->setAttr("warps", builder.getI64IntegerAttr(tile[query] / matrixRows));
+  kernel->setAttr("warps", builder.getI64IntegerAttr(form.warpgroups ? 4 * form.warpgroups
+                                                                     : tile[query] / matrixRows));
   OpBuilder::InsertionGuard guard(builder);
   openKernel(kernel, fusion.getInputs(), fusion.getResults());
   inputs = kernel.getInputs();
@@ -441,8 +671,13 @@ KernelOp AttentionEmitter::emit(StringRef name) {
 
   if (blocks(depth) == 1)
     heldQueries = operandTile(0, query, depth);
-  const SmallVector<Value> sums = visitKeys(
-      {splat(0, {tile[query], tile[width]}), splat(-infinity, tile[query]), splat(0, tile[query])});
+  Value noWeights = form.warpgroups ? splat(0, {tile[query], 4}) : splat(0, tile[query]);
+  SmallVector<Value> sums =
+      visitKeys({splat(0, {tile[query], tile[width]}), splat(-infinity, tile[query]), noWeights});
+  if (form.warpgroups)
+    sums[2] = reduce(sums[2], {1}, 0, [&](OpBuilder &inside, ValueRange v) -> Value {
+      return arith::AddFOp::create(inside, loc, v[0], v[1]);
+    });
   const Type element = typeOf(op.getResult()).getElementType();
   Value quotient =
       map({sums[0], spread(sums[2], tile[width])}, element, {tile[query], tile[width]},
@@ -467,9 +702,59 @@ KernelOp AttentionEmitter::emit(StringRef name) {
 
 } // namespace
 
+/// The forms with warpgroups that products of these types may have.
+static SmallVector<Form> formsOfWarpgroups(exec::SoftmaxDotOp op, const Capacities &capacities) {
+  auto elementOf = [&](unsigned operand) {
+    return typeOf(op.getOperand(operand)).getElementType();
+  };
+  const ArrayRef<int64_t> sizes = op.getSizes().take_back(4);
+  const Type first = elementOf(0), second = elementOf(2);
+  const bool hasTypes = (first.isF16() || first.isBF16()) && elementOf(1) == first &&
+                        (second.isF16() || second.isBF16()) && op.getWeightType() == second;
+  constexpr int64_t maxDepth = 256, maxGroups = 3, maxKeys = 256, step = 16;
+  SmallVector<Form> forms;
+  if (!capacities.machine || capacities.machine->matrixUnit != pipeline::MatrixUnit::wgmma ||
+      !hasTypes || sizes[2] > maxDepth)
+    return forms;
+  for (int64_t groups = 1; groups <= maxGroups; ++groups)
+    for (int64_t keys = step; keys <= maxKeys; keys += step)
+      // One block of queries and one of keys need not be larger than all.
+      if (64 * (groups - 1) < sizes[0] && keys - step < roundUp(sizes[1]))
+        forms.push_back({groups, keys});
+  return forms;
+}
+
 KernelOp emitAttentionKernel(OpBuilder &builder, exec::FusionOp fusion, StringRef name,
                              const Capacities &capacities) {
-  return AttentionEmitter(builder, fusion, attentionOf(fusion), capacities).emit(name);
+  exec::SoftmaxDotOp op = attentionOf(fusion);
+  KernelOp best;
+  double leastCycles = 0;
+  for (const Form &form : formsOfWarpgroups(op, capacities)) {
+    AttentionEmitter emitter(builder, fusion, op, capacities, form);
+    KernelOp kernel = emitter.emit(name);
+    std::string reason;
+    std::optional<pipeline::PlannedLoop> planned =
+        pipeline::planProductLoop(kernel, *capacities.machine, reason);
+    if (!planned) {
+      TILEWRIGHT_LOG(DEBUG_TYPE, fusion, 64 * form.warpgroups, " x ", form.keys,
+                     " is not feasible: ", reason);
+      kernel.erase();
+      continue;
+    }
+    const double waves = std::ceil(emitter.points() / double(capacities.machine->processors));
+    const double cycles =
+        waves * (double(planned->plan.fill) +
+                 double(planned->plan.interval) * std::max(0.0, emitter.blocksOfKeys() - 1));
+    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, 64 * form.warpgroups, " x ", form.keys, " would take ",
+                   int64_t(cycles), " cycles, ", planned->plan.interval,
+                   " for each block of keys: ", llvm::join(planned->plan.plan.reasons, "; "));
+    const bool isBetter = !best || cycles < leastCycles;
+    if (isBetter)
+      leastCycles = cycles;
+    if (KernelOp other = isBetter ? std::exchange(best, kernel) : kernel)
+      other.erase();
+  }
+  return best ? best : AttentionEmitter(builder, fusion, op, capacities, Form{}).emit(name);
 }
 
 } // namespace tilewright::tile

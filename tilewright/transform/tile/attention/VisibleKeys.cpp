@@ -20,31 +20,38 @@ struct Side {
 /// Larger constants could wrap around in the body, but not here.
 constexpr int64_t maxConstant = int64_t(1) << 30;
 
+/// Which keys of a range are shown: at least all that one of the queries sees, or at most those
+/// that all queries see.
+enum class Bound { atLeast, atMost };
+
 class RangeFinder {
 public:
-  RangeFinder(OpBuilder &builder, exec::SoftmaxDotOp op, Value firstQuery, Value lastQuery,
-              const std::function<Value(unsigned)> &uniform)
+  RangeFinder(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
+              const UniformInput &uniform, Bound kind)
       : builder(builder), loc(op.getLoc()), block(op.getBody().front()),
-        keyCount(op.getSizes()[op.getSizes().size() - 3]), firstQuery(firstQuery),
-        lastQuery(lastQuery), uniform(uniform) {}
+        keyCount(op.getSizes()[op.getSizes().size() - 3]), queries(queries), uniform(uniform),
+        kind(kind) {}
 
   std::optional<KeyRange> find(Value condition);
 
 private:
   std::optional<Side> sideOf(Value value);
   std::optional<KeyRange> compare(arith::CmpIOp op);
+  std::optional<KeyRange> compareQuery(Side left, Side right, arith::CmpIPredicate predicate);
   KeyRange all() { return {index(0), index(keyCount)}; }
   Value index(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
   template <typename Op> Value join(Value a, Value b) { return Op::create(builder, loc, a, b); }
-  /// The other side, plus a constant, as its least or greatest value among the queries.
+  /// The other side, plus a constant, as its least or greatest value among the queries: for
+  /// Bound::atMost, the other one.
   Value bound(const Side &side, bool isGreatest, int64_t plus);
 
   OpBuilder &builder;
   Location loc;
   Block &block;
   const int64_t keyCount;
-  Value firstQuery, lastQuery;
-  const std::function<Value(unsigned)> &uniform;
+  const QueryRange queries;
+  const UniformInput &uniform;
+  const Bound kind;
 };
 
 std::optional<Side> RangeFinder::sideOf(Value value) {
@@ -80,11 +87,45 @@ Value RangeFinder::bound(const Side &side, bool isGreatest, int64_t plus) {
   Value constant = index(side.constant + plus);
   if (side.kind == Side::Kind::none)
     return constant;
-  Value base = side.kind == Side::Kind::scalar ? side.scalar : isGreatest ? lastQuery : firstQuery;
+  Value base = side.kind == Side::Kind::scalar          ? side.scalar
+               : isGreatest == (kind == Bound::atLeast) ? queries.last
+                                                        : queries.first;
   return join<arith::AddIOp>(base, constant);
 }
 
-/// The keys for which a comparison of the key with something else may be true.
+/// The predicate with its sides exchanged.
+static arith::CmpIPredicate exchanged(arith::CmpIPredicate predicate) {
+  using enum arith::CmpIPredicate;
+  return predicate == slt   ? sgt
+         : predicate == sle ? sge
+         : predicate == sgt ? slt
+         : predicate == sge ? sle
+                            : predicate;
+}
+
+/// All keys, if a comparison of the query with something else is true for all queries, else none.
+std::optional<KeyRange> RangeFinder::compareQuery(Side left, Side right,
+                                                  arith::CmpIPredicate predicate) {
+  if (right.kind == Side::Kind::query) {
+    std::swap(left, right);
+    predicate = exchanged(predicate);
+  }
+  using enum arith::CmpIPredicate;
+  const bool isBelow = predicate == slt || predicate == sle,
+             isAbove = predicate == sgt || predicate == sge;
+  if (kind != Bound::atMost || left.kind != Side::Kind::query || right.kind == Side::Kind::query ||
+      (!isBelow && !isAbove))
+    return std::nullopt;
+  Value limit = index(right.constant - left.constant);
+  if (right.kind == Side::Kind::scalar)
+    limit = join<arith::AddIOp>(right.scalar, limit);
+  Value isTrue =
+      arith::CmpIOp::create(builder, loc, predicate, isBelow ? queries.last : queries.first, limit);
+  return KeyRange{index(0),
+                  arith::SelectOp::create(builder, loc, isTrue, index(keyCount), index(0))};
+}
+
+/// The keys for which a comparison of the key with something else may be (or is) true.
 std::optional<KeyRange> RangeFinder::compare(arith::CmpIOp op) {
   std::optional<Side> left = sideOf(op.getLhs()), right = sideOf(op.getRhs());
   if (!left || !right)
@@ -92,14 +133,11 @@ std::optional<KeyRange> RangeFinder::compare(arith::CmpIOp op) {
   arith::CmpIPredicate predicate = op.getPredicate();
   if (right->kind == Side::Kind::key) {
     std::swap(left, right);
-    using enum arith::CmpIPredicate;
-    predicate = predicate == slt   ? sgt
-                : predicate == sle ? sge
-                : predicate == sgt ? slt
-                : predicate == sge ? sle
-                                   : predicate;
+    predicate = exchanged(predicate);
   }
-  if (left->kind != Side::Kind::key || right->kind == Side::Kind::key)
+  if (left->kind != Side::Kind::key && right->kind != Side::Kind::key)
+    return compareQuery(*left, *right, predicate);
+  if (right->kind == Side::Kind::key)
     return std::nullopt;
   right->constant -= left->constant;
   KeyRange range = all();
@@ -130,25 +168,39 @@ std::optional<KeyRange> RangeFinder::find(Value condition) {
   if (!isa_and_present<arith::AndIOp, arith::OrIOp>(op))
     return std::nullopt;
   std::optional<KeyRange> a = find(op->getOperand(0)), b = find(op->getOperand(1));
-  if (isa<arith::AndIOp>(op)) {
-    if (!a || !b)
+  // One condition bounds what two conditions show at least, but not what they show at most; for one
+  // of two conditions it is the other way round.
+  const bool isBoth = isa<arith::AndIOp>(op);
+  if (!a || !b) {
+    if (isBoth == (kind == Bound::atLeast))
       return a ? a : b;
-    return KeyRange{join<arith::MaxSIOp>(a->first, b->first), join<arith::MinSIOp>(a->end, b->end)};
-  }
-  if (!a || !b)
     return std::nullopt;
+  }
+  if (isBoth)
+    return KeyRange{join<arith::MaxSIOp>(a->first, b->first), join<arith::MinSIOp>(a->end, b->end)};
+  if (kind == Bound::atMost)
+    return a;
   return KeyRange{join<arith::MinSIOp>(a->first, b->first), join<arith::MaxSIOp>(a->end, b->end)};
 }
 
 } // namespace
 
-std::optional<KeyRange> visibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op, Value firstQuery,
-                                    Value lastQuery,
-                                    const std::function<Value(unsigned)> &uniform) {
+static std::optional<KeyRange> keysOf(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
+                                      const UniformInput &uniform, Bound kind) {
   auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
   if (!yield.getVisible())
     return std::nullopt;
-  return RangeFinder(builder, op, firstQuery, lastQuery, uniform).find(yield.getVisible());
+  return RangeFinder(builder, op, queries, uniform, kind).find(yield.getVisible());
+}
+
+std::optional<KeyRange> visibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
+                                    const UniformInput &uniform) {
+  return keysOf(builder, op, queries, uniform, Bound::atLeast);
+}
+
+std::optional<KeyRange> fullyVisibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op,
+                                         QueryRange queries, const UniformInput &uniform) {
+  return keysOf(builder, op, queries, uniform, Bound::atMost);
 }
 
 } // namespace tilewright::tile

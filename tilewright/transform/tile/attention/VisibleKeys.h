@@ -16,13 +16,25 @@ struct KeyRange {
   mlir::Value first, end;
 };
 
-/// A range that contains all keys that the mask shows to the queries from `firstQuery` to
-/// `lastQuery` (of type index), as scalar ops; nullopt if the mask bounds none. A mask is a
-/// combination of comparisons of the numbers of key and query, or with an input that `uniform`
-/// returns as a scalar: causal masks, windows, and lengths of sequences.
+/// The queries from `first` to `last`, of type index.
+struct QueryRange {
+  mlir::Value first, last;
+};
+
+/// Returns an input of the op's body as a scalar, of type index, if it is the same for all queries
+/// and keys of a head; otherwise null.
+using UniformInput = std::function<mlir::Value(unsigned operand)>;
+
+/// A range that contains all keys that the mask shows to one of the queries, as scalar ops; nullopt
+/// if the mask bounds none. A mask is a combination of comparisons of the numbers of key and query,
+/// or with a uniform input: causal masks, windows, and lengths of sequences.
 std::optional<KeyRange> visibleKeys(mlir::OpBuilder &builder, exec::SoftmaxDotOp op,
-                                    mlir::Value firstQuery, mlir::Value lastQuery,
-                                    const std::function<mlir::Value(unsigned operand)> &uniform);
+                                    QueryRange queries, const UniformInput &uniform);
+
+/// A range of keys all of which the mask shows to all of the queries; nullopt if there is none that
+/// can be derived.
+std::optional<KeyRange> fullyVisibleKeys(mlir::OpBuilder &builder, exec::SoftmaxDotOp op,
+                                         QueryRange queries, const UniformInput &uniform);
 
 } // namespace tilewright::tile
 

@@ -210,10 +210,7 @@ Value Epilogue::buildValue(OpBuilder &b, Value value, IRMapping &scalars) {
   return built.lookup(value);
 }
 
-/// The layout for a direct store. Four lanes hold a row of the accumulator, two columns each. With
-/// 16-bit elements that is half a sector (16 bytes). Exchanging the columns of two instructions
-/// among the four lanes gives each lane four adjacent columns, so that the row fills a sector.
-static Layout storeLayout(const Layout &layout, RankedTensorType type) {
+Layout storeLayout(const Layout &layout, RankedTensorType type) {
   using sm::Axis, sm::Digit;
   if (type.getElementTypeBitWidth() != 16 || layout.rank() == 0)
     return layout;

@@ -50,6 +50,12 @@ private:
                   mlir::IRMapping &scalars);
 };
 
+/// The layout for a direct store of an accumulator's layout. Four lanes hold a row of the
+/// accumulator, two columns each. With 16-bit elements that is half a sector (16 bytes). Exchanging
+/// the columns of two instructions among the four lanes gives each lane four adjacent columns, so
+/// that the row fills a sector.
+sm::Layout storeLayout(const sm::Layout &layout, mlir::RankedTensorType type);
+
 /// The store of the kernel whose tile the copy engine can write to memory; null if there is none,
 /// with the reason. `reason` stays empty if no store has 16-bit elements.
 tile::StoreOp findStoreToStage(const Product &product, std::string &reason);

@@ -8,9 +8,7 @@
 using namespace mlir;
 
 namespace tilewright::pipeline {
-namespace {
 
-/// Whether a tile is a splat of zero: a map without inputs that yields zero.
 bool isZero(Value value) {
   auto map = value.getDefiningOp<tile::MapOp>();
   if (!map || !map.getInputs().empty())
@@ -18,6 +16,8 @@ bool isZero(Value value) {
   Value yielded = map.getBody().front().getTerminator()->getOperand(0);
   return matchPattern(yielded, m_AnyZeroFloat()) || matchPattern(yielded, m_Zero());
 }
+
+namespace {
 
 /// A tile on the path from memory to the matmul: its index as a function of the operand's index,
 /// and whether a map is on the path.
@@ -139,9 +139,10 @@ std::optional<MatrixDims> matrixDims(const TracedTile &traced, ArrayRef<int64_t>
   return at;
 }
 
-/// Finds an operand that is loaded as one tile, possibly transposed, possibly with maps as a
-/// prologue.
-std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, std::string &reason) {
+} // namespace
+
+std::optional<Operand> findOperand(Value tile, llvm::function_ref<bool(tile::LoadOp)> isOfOperand,
+                                   StringRef side, std::string &reason) {
   auto no = [&](const llvm::Twine &why) {
     reason = ("its " + side + " " + why).str();
     return std::nullopt;
@@ -156,7 +157,7 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   for (const TracedTile &traced : loads.found) {
     std::optional<MatrixDims> found = matrixDims(traced, sizes);
     auto load = traced.value.getDefiningOp<tile::LoadOp>();
-    if (!found || load->getParentOp() != loop)
+    if (!found || !isOfOperand(load))
       continue;
     if (operand.load)
       return no("is computed from two loads of its size");
@@ -205,6 +206,8 @@ std::optional<Operand> operandOf(Value tile, scf::ForOp loop, StringRef side, st
   return operand;
 }
 
+namespace {
+
 /// The load of ordered scales: lines of 128 bytes of one or more groups of rows.
 Operand scalesOf(Value tile) {
   Operand operand;
@@ -223,6 +226,8 @@ Operand scalesOf(Value tile) {
   return operand;
 }
 
+} // namespace
+
 std::string typeName(Type type, bool tf32) {
   if (type.isF16())
     return "f16";
@@ -236,8 +241,6 @@ std::string typeName(Type type, bool tf32) {
     return "s8";
   return "";
 }
-
-} // namespace
 
 bool isScalar(Operation *op) {
   auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
@@ -296,8 +299,10 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
     reason = "no matrix instruction multiplies its types";
     return std::nullopt;
   }
-  std::optional<Operand> lhs = operandOf(dot.getLhs(), loop, "lhs", reason),
-                         rhs = lhs ? operandOf(dot.getRhs(), loop, "rhs", reason) : std::nullopt;
+  auto isInLoop = [&](tile::LoadOp load) { return load->getParentOp() == loop; };
+  std::optional<Operand> lhs = findOperand(dot.getLhs(), isInLoop, "lhs", reason),
+                         rhs = lhs ? findOperand(dot.getRhs(), isInLoop, "rhs", reason)
+                                   : std::nullopt;
   if (!lhs || !rhs)
     return std::nullopt;
   if (lhs->hasPrologue && rhs->hasPrologue) {

@@ -53,6 +53,20 @@ struct Product {
   std::string type;
 };
 
+/// Finds an operand of a product that is loaded as one tile, possibly transposed, possibly with
+/// maps as a prologue. Only loads for which `isOfOperand` are taken for the operand's; others on
+/// the path are inputs of the prologue.
+std::optional<Operand> findOperand(mlir::Value tile,
+                                   llvm::function_ref<bool(tile::LoadOp)> isOfOperand,
+                                   llvm::StringRef side, std::string &reason);
+
+/// Whether a tile is a splat of zero.
+bool isZero(mlir::Value tile);
+
+/// The name of a product's element type, a key of Machine::products; empty if no matrix instruction
+/// multiplies it.
+std::string typeName(mlir::Type type, bool tf32);
+
 /// The kernel as a matmul; nullopt if it is not one, with the reason.
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 

@@ -10,6 +10,7 @@
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 #include "tilewright/transform/tile/pipeline/TargetMachine.h"
+#include "tilewright/transform/tile/pipeline/loops/LoopKernel.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -371,6 +372,23 @@ std::optional<GemmChoice> choose(const Product &product, const Machine &machine,
   return pipelined;
 }
 
+/// Divides a kernel with several products in a loop into roles. Returns whether it did.
+bool divideLoop(tile::KernelOp kernel, const Machine &machine) {
+  std::string reason;
+  std::optional<PlannedLoop> planned = planProductLoop(kernel, machine, reason);
+  if (!planned)
+    return false;
+  auto options = remark::RemarkOpts::name("pipeline").category(DEBUG_TYPE);
+  const std::string name = kernel.getSymName().str();
+  for (const std::string &why : planned->plan.plan.reasons)
+    remark::passed(kernel.getLoc(), options)
+        << llvm::formatv("{0}: {1}", name, why).str() << remark::metric("Kernel", name);
+  TILEWRIGHT_LOG(DEBUG_TYPE, kernel, "'", name,
+                 "' is warp-specialized: ", llvm::join(planned->plan.plan.reasons, "; "));
+  makeLoopKernel(*planned);
+  return true;
+}
+
 struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
   using TilePipelinePassBase::TilePipelinePassBase;
 
@@ -392,6 +410,8 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
       if (llvm::any_of(kernel.getBlock().getArgumentTypes(), tile::isWindow))
         continue;
       std::string reason;
+      if (divideLoop(kernel, *machine))
+        continue;
       std::optional<Product> product = findProduct(kernel, reason);
       std::optional<GemmChoice> choice =
           product ? choose(*product, *machine, reason) : std::nullopt;

@@ -16,7 +16,7 @@ int64_t lifetime(const PipelineProblem &problem, const Schedule &schedule, const
   int64_t written = schedule.start[buffer.writer], end = written + 1;
   for (auto [reader, distance] : buffer.readers)
     end = std::max(end, schedule.start[reader] + problem.loop.ops[reader].latency +
-                            distance * schedule.interval);
+                            buffer.lateness + distance * schedule.interval);
   return end - written;
 }
 
@@ -34,8 +34,10 @@ Loop withDepths(const PipelineProblem &problem, llvm::ArrayRef<int64_t> depths) 
     for (unsigned written : channel.buffers)
       for (unsigned read : channel.buffers)
         for (auto [reader, distance] : problem.buffers[read].readers)
-          loop.dependences.push_back({reader, problem.buffers[written].writer,
-                                      problem.loop.ops[reader].latency, depth - distance});
+          loop.dependences.push_back(
+              {reader, problem.buffers[written].writer,
+               problem.loop.ops[reader].latency + problem.buffers[read].lateness,
+               depth - distance});
   return loop;
 }
 
@@ -142,6 +144,10 @@ void cutIntoRoles(const PipelineProblem &problem, PipelinePlan &plan) {
     planned.drainers.assign(drainers.begin(), drainers.end());
     planned.slotBytes = slotSize(problem, channel, Space::shared);
     bool own = llvm::is_contained(planned.drainers, planned.filler);
+    // A role that also computes waits for its products in the same iteration.
+    for (unsigned role : planned.drainers)
+      holds &= llvm::all_of(problem.roles[role].units,
+                            [&](unsigned unit) { return problem.loop.units[unit].asynchronous; });
     planned.lag = holds && !own && planned.depth > 1 && problem.iterations > 1 ? 1 : 0;
   }
 }

@@ -7,6 +7,7 @@
 #include "tilewright/transform/tile/pipeline/ChannelGraph.h"
 #include "tilewright/transform/tile/pipeline/Loop.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tilewright::pipeline {
@@ -25,6 +26,9 @@ struct Buffer {
   /// The size of one slot: bytes of shared memory, columns of tensor memory, or registers per
   /// thread.
   int64_t size = 0;
+  /// The cycles by which the last warpgroup of a role reads it later than the first one, whose ops
+  /// are scheduled.
+  int64_t lateness = 0;
 };
 
 /// Buffers that are filled and drained together and share slots.
@@ -49,6 +53,9 @@ struct RoleRule {
   /// The maximum and the minimum number of groups among which those values can be divided.
   int64_t maxGroups = 1;
   int64_t leastGroups = 1;
+  /// Whether groups issue the asynchronous ops of an iteration in turns, so that those of one run
+  /// while the others compute.
+  bool takesTurns = false;
 };
 
 struct Limits {
@@ -116,6 +123,23 @@ struct PipelinePlan {
   int64_t sharedBytes = 0, tensorColumns = 0;
   /// Sentences that explain the decisions, in the order in which they were made.
   llvm::SmallVector<std::string> reasons;
+
+  /// How many iterations an op is behind the first op of its role, and when it starts after the
+  /// first op of the iteration that is then the newest.
+  int64_t stageInRole(unsigned role, unsigned op) const {
+    return sinceRoleBegan(role, op) / schedule.interval;
+  }
+  int64_t offsetInRole(unsigned role, unsigned op) const {
+    return sinceRoleBegan(role, op) % schedule.interval;
+  }
+
+private:
+  int64_t sinceRoleBegan(unsigned role, unsigned op) const {
+    int64_t first = schedule.start[op];
+    for (unsigned other : roles[role].ops)
+      first = std::min(first, schedule.start[other]);
+    return schedule.start[op] - first;
+  }
 };
 
 /// The plan with the shortest interval within the limits; nullopt if there is none. `reason` is

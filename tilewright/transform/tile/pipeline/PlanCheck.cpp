@@ -16,16 +16,36 @@ struct Iteration {
   llvm::SmallVector<Action> takes, fills, frees, laggingFrees;
 };
 
-Iteration iterationOf(const PipelineProblem &problem, const PipelinePlan &plan, unsigned role) {
+/// Whether roles pass the channel's slots to each other. Registers are of one role.
+bool isPassed(const PipelineProblem &problem, const Channel &channel) {
+  return llvm::any_of(channel.buffers, [&](unsigned buffer) {
+    return problem.buffers[buffer].space != Space::registers;
+  });
+}
+
+/// The ops of a role that are in a stage, relative to the role's first op, in the order of the
+/// steady state.
+llvm::SmallVector<unsigned> opsOfStage(const PipelinePlan &plan, unsigned role, int64_t stage) {
+  llvm::SmallVector<unsigned> ops;
+  for (unsigned op : plan.roles[role].ops)
+    if (plan.stageInRole(role, op) == stage)
+      ops.push_back(op);
+  return ops;
+}
+
+Iteration iterationOf(const PipelineProblem &problem, llvm::ArrayRef<unsigned> ops,
+                      const PipelinePlan &plan) {
   Iteration iteration;
   llvm::SmallVector<unsigned> filled, drained; // channels in the order of the role's ops
   auto add = [](llvm::SmallVector<unsigned> &list, unsigned channel) {
     if (!llvm::is_contained(list, channel))
       list.push_back(channel);
   };
-  for (unsigned op : plan.roles[role].ops)
+  for (unsigned op : ops)
     for (auto [index, channel] : llvm::enumerate(problem.channels))
       for (unsigned buffer : channel.buffers) {
+        if (!isPassed(problem, channel))
+          continue;
         if (problem.buffers[buffer].writer == op)
           add(filled, index);
         for (auto [reader, distance] : problem.buffers[buffer].readers)
@@ -44,15 +64,42 @@ Iteration iterationOf(const PipelineProblem &problem, const PipelinePlan &plan, 
   return iteration;
 }
 
+/// Divides the program of a role into those of its groups, which take turns in all iterations but
+/// the first one: group g waits for a token of its own and passes one to the next group.
+void takeTurns(ChannelGraph &graph, RoleProgram program, int64_t groups) {
+  const unsigned first = graph.channels.size();
+  for (int64_t group = 0; group < groups; ++group)
+    graph.channels.push_back(
+        {llvm::formatv("turn of group {0}", group).str(), /*depth=*/1, /*filled=*/group == 0});
+  for (int64_t group = 0; group < groups; ++group) {
+    const unsigned mine = first + unsigned(group), next = first + unsigned((group + 1) % groups);
+    RoleProgram own{llvm::formatv("group {0} of {1}", group, program.name).str(), {}};
+    for (auto [number, segment] : llvm::enumerate(program.segments)) {
+      Segment turn = segment;
+      auto isTake = [](const Action &action) { return action.point == Point::take; };
+      if (number > 0 && llvm::any_of(segment.actions, isTake)) {
+        // The group passes the turn on when it has issued the products that read the slots.
+        auto *last = llvm::find_if(llvm::reverse(turn.actions), isTake).base();
+        turn.actions.insert(last, {{Point::acquire, next}, {Point::publish, next}});
+        turn.actions.insert(turn.actions.begin(), {{Point::take, mine}, {Point::free, mine}});
+      }
+      own.segments.push_back(std::move(turn));
+    }
+    graph.roles.push_back(std::move(own));
+  }
+}
+
 } // namespace
 
 ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &plan) {
   ChannelGraph graph;
   for (auto [channel, planned] : llvm::zip(problem.channels, plan.channels))
     graph.channels.push_back({channel.name, planned.depth});
+  for (const RoundChannel &round : problem.roundChannels)
+    graph.channels.push_back({round.name, round.depth});
   int64_t iterations = std::max<int64_t>(problem.iterations, 1);
   for (auto [role, rule] : llvm::enumerate(problem.roles)) {
-    Iteration one = iterationOf(problem, plan, role);
+    Iteration one = iterationOf(problem, plan.roles[role].ops, plan);
     RoleProgram program{rule.name, {}};
     auto sequence = [](std::initializer_list<llvm::SmallVector<Action>> parts) {
       llvm::SmallVector<Action> all;
@@ -63,8 +110,12 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
     // The role runs ahead on channels that it fills for itself.
     int64_t ahead = iterations;
     bool own = false;
-    for (const ChannelPlan &planned : plan.channels)
-      if (planned.filler == role && llvm::is_contained(planned.drainers, role)) {
+    int64_t stages = 1;
+    for (unsigned op : plan.roles[role].ops)
+      stages = std::max(stages, plan.stageInRole(role, op) + 1);
+    for (auto [channel, planned] : llvm::zip_equal(problem.channels, plan.channels))
+      if (isPassed(problem, channel) && planned.filler == role &&
+          llvm::is_contained(planned.drainers, role)) {
         own = true;
         ahead = std::min(ahead, planned.depth - 1);
       }
@@ -74,6 +125,19 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
       program.segments.push_back({ahead, sequence({one.takes, one.frees})});
     } else if (own) {
       program.segments.push_back({iterations, sequence({one.fills, one.takes, one.frees})});
+    } else if (stages > 1 && !one.takes.empty() && one.laggingFrees.empty()) {
+      // Iterations overlap: stage s of an iteration is executed with stage 0 of the one s later.
+      for (int64_t step = 0; step < iterations + stages - 1; ++step) {
+        llvm::SmallVector<unsigned> ops;
+        for (int64_t stage = stages - 1; stage >= 0; --stage)
+          if (step >= stage && step - stage < iterations)
+            ops.append(opsOfStage(plan, role, stage));
+        llvm::stable_sort(ops, [&](unsigned a, unsigned b) {
+          return plan.offsetInRole(role, a) < plan.offsetInRole(role, b);
+        });
+        Iteration now = iterationOf(problem, ops, plan);
+        program.segments.push_back({1, sequence({now.takes, now.fills, now.frees})});
+      }
     } else if (!one.laggingFrees.empty()) {
       program.segments.push_back({1, sequence({one.takes, one.fills, one.frees})});
       program.segments.push_back(
@@ -98,10 +162,11 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
         program.segments.push_back({1, {{Point::take, channel}, {Point::free, channel}}});
       }
     }
-    graph.roles.push_back(std::move(program));
+    if (rule.takesTurns && plan.roles[role].groups > 1)
+      takeTurns(graph, std::move(program), plan.roles[role].groups);
+    else
+      graph.roles.push_back(std::move(program));
   }
-  for (const RoundChannel &round : problem.roundChannels)
-    graph.channels.push_back({round.name, round.depth});
   return graph;
 }
 

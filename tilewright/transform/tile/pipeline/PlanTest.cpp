@@ -56,6 +56,65 @@ TEST(PipelinePlan, HopperGemmHasTwoConsumerGroupsAndTheRegistersOfPeers) {
           "math has 2 groups of 4 warps: with one group fewer a thread would need 306 registers")));
 }
 
+/// Two products with a computation between them, as in attention, for two groups: copies of a and
+/// b, a product with a, a computation, a product with b. The second product's occupancy includes
+/// the products of the other group.
+PipelineProblem twoProducts() {
+  PipelineProblem problem;
+  problem.loop.units = {{"link", 2, true}, {"tensor", 1, true}, {"lanes", 1, false}};
+  problem.loop.ops = {{"copy of a", 0, 800, 1800},
+                      {"copy of b", 0, 800, 1800},
+                      {"first product", 1, 512, 576},
+                      {"computation", 2, 1200, 600},
+                      {"second product", 1, 512 + 1024, 576}};
+  problem.loop.dependences = {{0, 2, 1800}, {2, 3, 576}, {3, 4, 600}, {1, 4, 1800}, {4, 4, 512, 1}};
+  problem.buffers = {{"a", 0, {{2, 0}}, Space::shared, 32768, 1024},
+                     {"b", 1, {{4, 0}}, Space::shared, 32768, 1024},
+                     {"scores", 2, {{3, 0}}, Space::registers, 64},
+                     {"weights", 3, {{4, 0}}, Space::registers, 32}};
+  problem.channels = {{"a", {0}}, {"b", {1}}, {"scores", {2}, 1}, {"weights", {3}, 1}};
+  problem.roles = {{"load", {0}, 4, 24, 0, 1}, {"math", {1, 2}, 4, 40, 128 * 128, 2, 2, true}};
+  problem.limits = {232448, 2048, 0, 65536, 255, 1024, true};
+  problem.iterations = 5;
+  return problem;
+}
+
+TEST(PipelinePlan, TheSecondProductOverlapsTheNextIterationsComputation) {
+  const PipelineProblem problem = twoProducts();
+  std::string reason;
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  // The tensor core is never idle.
+  EXPECT_EQ(plan->schedule.interval, 2048);
+  EXPECT_EQ(plan->stageInRole(1, 2), 0);
+  EXPECT_EQ(plan->stageInRole(1, 3), 0);
+  EXPECT_EQ(plan->stageInRole(1, 4), 1);
+  // In the steady state: first product, second product of the iteration before, computation.
+  EXPECT_EQ(plan->offsetInRole(1, 2), 0);
+  EXPECT_EQ(plan->offsetInRole(1, 4), 512);
+  EXPECT_GE(plan->offsetInRole(1, 3), 512);
+  // A slot is also in use while the other group reads it.
+  EXPECT_EQ(plan->channels[0].depth, 2);
+  EXPECT_EQ(plan->roles[1].registers, 240);
+}
+
+TEST(PipelinePlan, GroupsThatTakeTurnsAreRolesOfTheGraph) {
+  const PipelineProblem problem = twoProducts();
+  std::string reason;
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  ASSERT_TRUE(plan) << reason;
+  ChannelGraph graph = channelGraph(problem, *plan);
+  ASSERT_EQ(graph.roles.size(), 3U);
+  EXPECT_EQ(graph.roles[2].name, "group 1 of math");
+  // Five iterations in two stages are six steps; no turn is taken in the first and the last.
+  EXPECT_EQ(graph.roles[1].segments.size(), 6U);
+  EXPECT_EQ(findDeadlock(graph), std::nullopt);
+  // Without the turn that the first group has at the start, both wait.
+  for (Queue &queue : graph.channels)
+    queue.filled = 0;
+  EXPECT_THAT(findDeadlock(graph).value_or("none"), HasSubstr("turn of group 0"));
+}
+
 TEST(PipelinePlan, SlotsShrinkUntilTheyFitAndTheLossIsSaid) {
   PipelineProblem problem = hopperGemm();
   problem.limits.sharedBytes = 2048 + 49152;

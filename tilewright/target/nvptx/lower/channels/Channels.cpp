@@ -10,12 +10,24 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
+bool isOfElements(sm::ChannelType type) {
+  return !type.getBuffers().empty() && all_of(type.getBuffers(), [](sm::BufferType buffer) {
+    return mlir::ShapedType::getNumElements(buffer.getShape()) == 1;
+  });
+}
+
 void ChannelsLowering::declare(sm::ChannelOp op) {
   ChannelState state;
   state.depth = int64_t(op.getDepth());
+  if (op.getType().getBuffers().empty()) {
+    declareTurn(op, state);
+    channels[op.getResult()] = std::move(state);
+    return;
+  }
   if (op.getFilled() != 0)
     return kernel.refuse(
         op, "has slots that are full at the start, which the GPU target does not support yet");
+  state.isOfElements = isOfElements(op.getType());
   for (sm::BufferType buffer : op.getType().getBuffers()) {
     if (buffer.getSpace() == sm::Space::tensor) {
       if (all.chip.matrix != MatrixUnit::tcgen05 || op.getType().getBuffers().size() != 1 ||
@@ -39,8 +51,11 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
     for (Value buffer : user->getResults())
       for (mlir::Operation *reader : buffer.getUsers())
         if (auto copy = dyn_cast<sm::CopyOp>(reader); copy && isFromSlot(copy))
-          state.isReadByThreads = true;
+          state.isReadByThreads = !state.isOfElements;
   }
+  if (state.isOfElements &&
+      any_of(state.drainers, [](sm::RoleOp role) { return !role || !isOfOneThread(role); }))
+    return kernel.refuse(op, "passes single elements, which only a role of one thread can take");
   state.isResult = state.drainers.size() == 1 && state.drainers.front() &&
                    any_of(op->getUsers(), [&](mlir::Operation *user) {
                      return isa<sm::AcquireOp>(user) &&
@@ -69,7 +84,7 @@ void ChannelsLowering::initialize() {
   b.branchIf(b.equal(kernel.thread, b.i32(0)), initialize, after);
   b.moveTo(initialize);
   for (auto &[value, state] : channels) {
-    if (state.isOwn || state.isResult)
+    if (state.isOwn || state.isResult || state.turn)
       continue;
     // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
     // every CTA of the cluster; for products in tensor memory, the unit does.
@@ -171,6 +186,12 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
     giveBuffers(op->getResults(), state, slot);
     return advance(cursor, state.depth);
   }
+  if (state.isOfElements) {
+    waitAsFirst(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase));
+    acquired[op.getChannel()].push_back(barrierOf(state, slot, false));
+    giveBuffers(op->getResults(), state, slot);
+    return advance(cursor, state.depth);
+  }
   waitBarrier(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase),
               kernel.clusterSize() > 1);
   if (state.tensorColumns) {
@@ -202,11 +223,14 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     return publishOwn(state);
   else if (state.isResult)
     return all.stores.publish();
-  else if (state.tensorColumns) {
+  else if (state.tensorColumns || state.isOfElements) {
     std::deque<Value> &barriers = acquired[op.getChannel()];
     if (barriers.empty())
       return kernel.refuse(op, "publishes a slot that was not acquired");
-    all.tcgen05.commit(barriers.front());
+    if (state.tensorColumns)
+      all.tcgen05.commit(barriers.front());
+    else
+      arrive(barriers.front(), kernel.warpCount() * Chip::warpSize);
     return barriers.pop_front();
   }
   // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
@@ -218,6 +242,8 @@ void ChannelsLowering::take(sm::TakeOp op) {
   ChannelState &state = channels[op.getChannel()];
   if (state.isOwn)
     return takeOwn(op, state);
+  if (state.turn)
+    return passTurn(state, "barrier.cta.sync.aligned", groupOfThread());
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   Value slot = b.load(b.i32Type, cursor.slot);
   if (!state.isResult)
@@ -230,23 +256,76 @@ void ChannelsLowering::take(sm::TakeOp op) {
   giveBuffers(op->getResults(), state, slot);
   advance(cursor, state.depth);
   if (!state.isResult)
-    taken[op.getChannel()].push_back(0);
+    taken[op.getChannel()].push_back({op});
+}
+
+/// Waits until the products that read the slot are complete.
+void ChannelsLowering::waitForReaders(sm::FreeOp op) {
+  HeldSlot &slot = taken[op.getChannel()].front();
+  // The op that uses the product would wait for it next; unless another product adds to it.
+  const bool isUsedNext = slot.reader && slot.reader.getResult() &&
+                          slot.reader->getBlock() == op->getBlock() &&
+                          none_of(slot.reader->getUsers(), [](mlir::Operation *user) {
+                            return isa<sm::MmaOp, mlir::scf::YieldOp, mlir::scf::ForOp>(user);
+                          });
+  if (isUsedNext && all.wgmma.isInFlight(slot.reader.getResult()))
+    all.wgmma.settle(slot.reader.getResult(), op);
+  else
+    all.wgmma.waitProducts(slot.later);
+}
+
+/// Whether each slot of a channel that a role frees is taken in the same block, and is the only one
+/// that the role holds then.
+static bool isFreedWhereTaken(mlir::Value channel, sm::RoleOp role) {
+  return all_of(channel.getUsers(), [&](mlir::Operation *user) {
+    if (!isa<sm::FreeOp>(user) || user->getParentOfType<sm::RoleOp>() != role)
+      return true;
+    bool isHeld = false;
+    for (mlir::Operation &op : *user->getBlock()) {
+      const bool passes = is_contained(op.getOperands(), channel);
+      if (passes && isa<sm::TakeOp>(op) == isHeld)
+        return false;
+      if (passes)
+        isHeld = !isHeld;
+      else if (isHeld && op.getNumRegions() != 0 &&
+               any_of(channel.getUsers(), [&](auto *inner) { return op.isProperAncestor(inner); }))
+        return false;
+    }
+    return !isHeld;
+  });
+}
+
+/// The barrier that the oldest slot's readers signal.
+Value ChannelsLowering::emptyBarrier(sm::FreeOp op, ChannelState &state) {
+  if (isFreedWhereTaken(op.getChannel(), kernel.currentRole)) {
+    sm::TakeOp take = taken[op.getChannel()].front().take;
+    return b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.depth * 8));
+  }
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
+  Value barrier = barrierOf(state, b.load(b.i32Type, cursor.slot), true);
+  advance(cursor, state.depth);
+  return barrier;
 }
 
 void ChannelsLowering::free(sm::FreeOp op) {
-  if (ChannelState &state = channels[op.getChannel()]; state.isOwn)
+  ChannelState &state = channels[op.getChannel()];
+  if (state.isOwn)
     return freeOwn(op, state);
-  else if (state.isResult)
+  if (state.isResult)
     return all.stores.commit();
-  std::deque<int64_t> &held = taken[op.getChannel()];
+  if (state.turn) {
+    const int64_t groups = kernel.warpCount() / groupWarps;
+    Value next = b.add(groupOfThread(), b.i32(1));
+    return passTurn(state, "barrier.cta.arrive.aligned",
+                    b.select(b.equal(next, b.i32(groups)), b.i32(0), next));
+  }
+  std::deque<HeldSlot> &held = taken[op.getChannel()];
   if (held.empty())
     return kernel.refuse(op, "frees a slot that was not taken");
-  ChannelState &state = channels[op.getChannel()];
-  // Products that were issued after the slot's last reader may still be in flight.
-  if (!state.isReadByTensorProducts && !state.tensorColumns)
-    all.wgmma.waitProducts(held.front());
-  held.pop_front();
+  if (!state.isReadByTensorProducts && !state.tensorColumns && !state.isOfElements)
+    waitForReaders(op);
   if (state.isReadByTensorProducts) {
+    held.pop_front();
     // The barrier of the slot that the role takes in the same block; its empty one follows the full
     // ones.
     mlir::Operation *take = op->getPrevNode();
@@ -257,9 +336,8 @@ void ChannelsLowering::free(sm::FreeOp op) {
     return all.tcgen05.commit(
         b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.depth * 8)));
   }
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
-  Value barrier = barrierOf(state, b.load(b.i32Type, cursor.slot), true);
-  advance(cursor, state.depth);
+  Value barrier = emptyBarrier(op, state);
+  held.pop_front();
   // One thread of each warpgroup (or warp) arrives per CTA of the cluster; a warp barrier ensures
   // that all threads of the warp have read. The copy engine will write the slot through the async
   // proxy, so a proxy fence is needed.
@@ -270,9 +348,14 @@ void ChannelsLowering::free(sm::FreeOp op) {
       fenceAsyncProxy(b);
     b.make<NVVM::SyncWarpOp>(b.i32(-1));
   }
-  const int64_t together = state.isReadByThreads ? 1 : groupWarps;
-  Value inGroup = b.bitAnd(kernel.thread, b.i32(together * Chip::warpSize - 1));
-  Value isMine = b.unsignedLess(inGroup, b.i32(kernel.clusterSize()));
+  arrive(barrier, (state.isReadByThreads ? 1 : groupWarps) * Chip::warpSize);
+}
+
+void ChannelsLowering::arrive(Value barrier, int64_t threads) {
+  Value number = kernel.thread;
+  if (threads < kernel.warpCount() * Chip::warpSize)
+    number = b.bitAnd(number, b.i32(threads - 1));
+  Value isMine = b.unsignedLess(number, b.i32(kernel.clusterSize()));
   Value on = b.zext(isMine, b.i32Type);
   if (kernel.clusterSize() == 1)
     b.assembly({},
@@ -284,7 +367,7 @@ void ChannelsLowering::free(sm::FreeOp op) {
                "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
                "mapa.shared::cluster.u32 there, $0, $2;\n"
                "@on mbarrier.arrive.shared::cluster.b64 _, [there];\n}",
-               "r,r,r,~{memory}", {barrier, on, inGroup});
+               "r,r,r,~{memory}", {barrier, on, number});
 }
 
 /// Whether a product reads a slot of a channel.
@@ -298,9 +381,13 @@ static bool reads(sm::MmaOp mma, Value channel) {
 void ChannelsLowering::countProducts(sm::MmaOp mma, int64_t count) {
   // Count this product for each slot whose last reader was issued before it.
   for (auto &[channel, held] : taken)
-    for (size_t i = 0; i < held.size(); ++i)
-      if (!reads(mma, channel) || i + 1 < held.size())
-        held[i] += count;
+    for (HeldSlot &slot : held)
+      if (&slot == &held.back() && reads(mma, channel)) {
+        slot.reader = mma;
+        slot.later = 0;
+      } else {
+        slot.later += count;
+      }
 }
 
 void ChannelsLowering::beginRole() {

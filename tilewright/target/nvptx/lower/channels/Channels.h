@@ -9,11 +9,15 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 
 namespace tilewright::nvptx {
 
 /// The number of warps in a warpgroup, the unit of wgmma and setmaxnreg.
 inline constexpr int64_t groupWarps = 4;
+
+/// Whether each buffer of a channel has one element: a number that one role tells another.
+bool isOfElements(sm::ChannelType type);
 
 /// Decides what the `sm` dialect leaves implicit: phases, transaction bytes, arrival counts.
 class ChannelsLowering : public OpGroup {
@@ -35,6 +39,12 @@ public:
   void waitBarrier(Value barrier, Value phase, bool isRemote);
   /// Begins a role, which has cursors of its own.
   void beginRole();
+  /// Gives the first turn to the role's first warpgroup, and takes the last one back.
+  void beginTurns(sm::RoleOp role);
+  void endTurns(sm::RoleOp role);
+  /// Copies between a slot of one element and registers.
+  void storeElement(sm::CopyOp copy);
+  void loadElement(sm::CopyOp copy);
   /// Whether the role holds a slot that it has taken.
   bool holdsSlots() const;
   /// Whether the role stages its result in a channel.
@@ -66,6 +76,10 @@ private:
     bool isReadByThreads = false;
     /// Whether products in tensor memory read the slots, so that the matrix unit arrives.
     bool isReadByTensorProducts = false;
+    /// Whether a slot has single elements, which one thread writes and one reads.
+    bool isOfElements = false;
+    /// The named barrier of the first warpgroup, if the channel is the turn of a role's warpgroups.
+    std::optional<int64_t> turn;
     /// Columns of a slot in tensor memory, and the first of all slots; 0 in shared memory.
     int64_t tensorColumns = 0, firstColumn = 0;
     SharedMemory::Buffer slots, barriers;
@@ -79,6 +93,17 @@ private:
   void advance(Cursor &cursor, int64_t depth);
   Value barrierOf(ChannelState &state, Value slot, bool isEmpty);
   void giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot);
+  void waitForReaders(sm::FreeOp op);
+  Value emptyBarrier(sm::FreeOp op, ChannelState &state);
+  /// Lets one thread of each `threads` arrive, in each CTA of the cluster.
+  void arrive(Value barrier, int64_t threads);
+  /// Lets the role's first thread wait. The others must not: they could wait for a phase so late
+  /// that the one after the next has its parity.
+  void waitAsFirst(Value barrier, Value phase);
+  // Turns (Turns.cpp).
+  void declareTurn(sm::ChannelOp op, ChannelState &state);
+  void passTurn(const ChannelState &state, std::string_view instruction, Value group);
+  Value groupOfThread();
   // Channels of kernels without roles (OwnChannels.cpp).
   void acquireOwn(sm::AcquireOp op, ChannelState &state);
   void publishOwn(ChannelState &state);
@@ -88,11 +113,16 @@ private:
   llvm::MapVector<Value, ChannelState> channels;
   /// The cursors of the current role, by channel and kind.
   std::map<std::pair<const void *, CursorKind>, Cursor> cursors;
-  /// For each slot that the current role holds, the number of products issued after the slot's last
-  /// reader.
-  llvm::MapVector<Value, std::deque<int64_t>> taken;
-  /// The full barriers of slots in tensor memory that the current role has acquired and not
-  /// published.
+  /// A slot that the current role holds.
+  struct HeldSlot {
+    sm::TakeOp take;
+    /// The last product that reads it, and the number of groups of products issued after that.
+    sm::MmaOp reader = {};
+    int64_t later = 0;
+  };
+  llvm::MapVector<Value, std::deque<HeldSlot>> taken;
+  /// The full barriers of slots that the current role has acquired and not published, if it must
+  /// signal them itself.
   llvm::MapVector<Value, std::deque<Value>> acquired;
 };
 

@@ -11,20 +11,21 @@ namespace tilewright::nvptx {
 bool isOfOneThread(sm::RoleOp role) {
   return !role.getBody()
               .walk([](mlir::Operation *op) {
-                bool isOfAll = isa<tile::LoadOp, tile::StoreOp>(op);
+                bool isOfAll = isa<tile::StoreOp>(op);
+                if (auto load = dyn_cast<tile::LoadOp>(op))
+                  isOfAll = load.getType().getNumElements() > 1;
                 if (auto mma = dyn_cast<sm::MmaOp>(op))
                   isOfAll = mma.getAtom() != sm::Atom::tcgen05;
                 if (auto take = dyn_cast<sm::TakeOp>(op))
-                  isOfAll = !isReadByTensorProducts(take.getChannel());
+                  isOfAll = !isReadByTensorProducts(take.getChannel()) &&
+                            !isOfElements(take.getChannel().getType());
                 return isOfAll ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
               })
               .wasInterrupted();
 }
 
-bool multiplies(sm::RoleOp role) {
-  return role.getBody()
-      .walk([](sm::MmaOp) { return mlir::WalkResult::interrupt(); })
-      .wasInterrupted();
+bool multiplies(mlir::Operation *op) {
+  return op->walk([](sm::MmaOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
 }
 
 void RolesLowering::role(sm::RoleOp role) {
@@ -63,6 +64,7 @@ void RolesLowering::role(sm::RoleOp role) {
   kernel.forgetThread();
   all.memory.forgetThread();
   all.channels.beginRole();
+  all.wgmma.beginRole();
   all.registerOperand.deferPrologues(role);
   if (ofOneThread) {
     Block *one = b.newBlock();
@@ -73,7 +75,9 @@ void RolesLowering::role(sm::RoleOp role) {
     b.moveTo(one);
   }
   all.tcgen05.beginRole(role);
+  all.channels.beginTurns(role);
   rounds(role);
+  all.channels.endTurns(role);
   all.tcgen05.endRole(role);
   // The CTA must not exit, which frees its shared memory, before the last store has read it.
   if (all.channels.stagesResult(role))

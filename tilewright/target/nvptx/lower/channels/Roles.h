@@ -10,8 +10,8 @@ namespace tilewright::nvptx {
 /// Whether one thread runs the role and all others skip it: it only copies, or multiplies in tensor
 /// memory. A single thread issues these.
 bool isOfOneThread(sm::RoleOp role);
-/// Whether the role multiplies matrices.
-bool multiplies(sm::RoleOp role);
+/// Whether a role, loop or branch multiplies matrices.
+bool multiplies(mlir::Operation *op);
 
 /// Emits the code of each role, which only the role's warps run. In a persistent kernel, that code
 /// is inside a loop over the points of the grid.

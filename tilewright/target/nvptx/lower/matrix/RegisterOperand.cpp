@@ -1,5 +1,6 @@
-// Matmuls whose left operand has a prologue: threads read the operand from a slot
-// (EmitSlotLoads.cpp) and pass it to wgmma in registers.
+// Matmuls whose left operand is in registers. Either it has a prologue: threads read it from a slot
+// (SlotLoads.cpp) and compute it piece by piece with the matmul. Or it is any other tile, such as
+// the weights of attention, which a previous matmul's result became.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
@@ -33,6 +34,17 @@ void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
       found.push_back(op);
       for (Value operand : op->getOperands())
         open.push_back(operand.getDefiningOp());
+    }
+    // Only a prologue of a slot is computed with the product.
+    if (none_of(found, [](mlir::Operation *op) {
+          return any_of(op->getOperands(), [](Value operand) {
+            auto copy = operand.getDefiningOp<sm::CopyOp>();
+            return copy && isFromSlot(copy);
+          });
+        })) {
+      for (mlir::Operation *op : found)
+        deferred.erase(op);
+      return;
     }
     // Ops that also have other users are not deferred, but emitted in place.
     for (bool isChanged = true; isChanged;) {
@@ -133,7 +145,7 @@ struct RegisterOperandLowering::RegisterProduct {
   wgmma::OperandWalk walk;                   // of the right operand
   int64_t sums = 0, columns = 0, blocks = 0; // per thread, per instruction, blocks of 64 rows
   int64_t steps = 0, packed = 0;             // instructions along K, elements in a word
-  RawTile *source = nullptr;                 // the words of the left operand's slot
+  RawTile *source = nullptr; // the words of the left operand's slot, if it has a prologue
 
   /// Refuses the matmul and returns nullopt if wgmma does not support it.
   static std::optional<RegisterProduct> find(RegisterOperandLowering &group, sm::MmaOp mma);
@@ -150,6 +162,8 @@ struct RegisterOperandLowering::RegisterProduct {
   /// The registers of the left operand for the steps [from, to) along K, in the order of the
   /// instructions.
   SmallVector<unsigned> registersOf(int64_t from, int64_t to) const;
+  /// The words of a tile that has no prologue.
+  SmallVector<Value> wordsOf(Value tile);
   /// Computes these registers and packs them into words.
   SmallVector<Value> packRegisters(ArrayRef<unsigned> registers, RawTile raw);
   /// Multiplies the steps [from, to) along K. Without `acc` the sum starts at zero.
@@ -189,8 +203,6 @@ RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, s
     return no(concat("has register layouts that wgmma does not support: ", left.str(), " and ",
                      layout.str()));
   product.source = product.findSource();
-  if (!product.source)
-    return no("has a left operand in registers, which must be loaded from a slot");
   return product;
 }
 
@@ -286,6 +298,16 @@ SmallVector<unsigned> RegisterOperandLowering::RegisterProduct::registersOf(int6
   return registers;
 }
 
+SmallVector<Value> RegisterOperandLowering::RegisterProduct::wordsOf(Value tile) {
+  const SmallVector<unsigned> registers = registersOf(0, steps);
+  if (!group.all.fragments.isInWords(tile))
+    return packRegisters(registers, {});
+  SmallVector<Value> words;
+  for (size_t first = 0; first < registers.size(); first += size_t(packed))
+    words.push_back(group.kernel.tiles[tile][registers[first] / unsigned(packed)].value);
+  return words;
+}
+
 SmallVector<Value>
 RegisterOperandLowering::RegisterProduct::packRegisters(ArrayRef<unsigned> registers, RawTile raw) {
   auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
@@ -313,7 +335,7 @@ Tile RegisterOperandLowering::RegisterProduct::multiply(int64_t from, int64_t to
   int64_t word = sums + 1; // number of the operand
   for (int64_t step = from; step < to; ++step)
     for (int64_t block = 0; block < blocks; ++block, word += 4) {
-      text += concat("add.u32 cl, $", sums, ", ", walk.step * step,
+      text += concat("add.u32 cl, $", sums, ", ", walk.atStep(step),
                      ";\nmov.b64 c, {cl, 0x40000040};\n");
       const std::string left =
           concat("{$", word, ", $", word + 1, ", $", word + 2, ", $", word + 3, "}");
@@ -336,6 +358,12 @@ void RegisterOperandLowering::mma(sm::MmaOp mma) {
   Tile sum;
   if (!isFirst)
     sum = kernel.tiles[mma.getAcc()];
+  if (!product->source) {
+    sum = product->multiply(0, product->steps, product->wordsOf(mma.getLhs()),
+                            isFirst ? nullptr : &sum);
+    kernel.tiles[mma.getResult()] = std::move(sum);
+    return all.wgmma.recordIssue(mma, 1);
+  }
   // Split K into two pieces: the tensor core reads the registers of one while the threads compute
   // the other. More pieces would only add waits.
   const int64_t pieces = std::min<int64_t>(2, product->steps);
@@ -351,8 +379,68 @@ void RegisterOperandLowering::mma(sm::MmaOp mma) {
     sum = product->multiply(from, to, words, isFirst && piece == 0 ? nullptr : &sum);
   }
   kernel.tiles[mma.getResult()] = std::move(sum);
-  all.wgmma.markInFlight(mma.getResult());
-  all.channels.countProducts(mma, pieces);
+  all.wgmma.recordIssue(mma, pieces);
+}
+
+/// Whether all users of a tile, also through loops, are products that read it in registers.
+static bool isOperandOnly(Value tile, llvm::DenseSet<Value> &seen) {
+  if (!seen.insert(tile).second)
+    return true;
+  return all_of(tile.getUses(), [&](mlir::OpOperand &use) {
+    mlir::Operation *user = use.getOwner();
+    if (auto mma = dyn_cast<sm::MmaOp>(user))
+      return mma.getAtom() == sm::Atom::wgmma && use.getOperandNumber() == 0;
+    auto loop = isa<mlir::scf::YieldOp>(user) ? dyn_cast<mlir::scf::ForOp>(user->getParentOp())
+                                              : dyn_cast<mlir::scf::ForOp>(user);
+    if (!loop)
+      return false;
+    const unsigned first = isa<mlir::scf::YieldOp>(user) ? 0 : loop.getNumControlOperands();
+    const unsigned at = use.getOperandNumber() - first;
+    return isOperandOnly(loop.getRegionIterArg(at), seen) &&
+           isOperandOnly(loop.getResult(at), seen);
+  });
+}
+
+bool RegisterOperandLowering::isPacked(Value tile) {
+  auto type = cast<mlir::RankedTensorType>(tile.getType());
+  llvm::DenseSet<Value> seen;
+  return kernel.currentRole && type.getElementType().isIntOrFloat() &&
+         type.getElementTypeBitWidth() == 16 && type.getRank() == 2 && !tile.use_empty() &&
+         isOperandOnly(tile, seen);
+}
+
+void RegisterOperandLowering::waitForReaders(mlir::ValueRange inputs) {
+  std::string constraints;
+  SmallVector<Value> through;
+  for (Value input : inputs)
+    for (Lanes lanes : kernel.tiles[input])
+      if (lanes.value.getType().isF32()) {
+        constraints += through.empty() ? "=f" : ",=f";
+        through.push_back(lanes.value);
+      }
+  for (size_t i = 0; i < through.size(); ++i)
+    constraints += concat(",", i);
+  Value all =
+      b.assembly(b.structOf(SmallVector<Type>(through.size(), b.f32Type)),
+                 this->all.wgmma.waitForRegisterOperands(), constraints + ",~{memory}", through);
+  unsigned at = 0;
+  for (Value input : inputs)
+    for (Lanes &lanes : kernel.tiles[input])
+      if (lanes.value.getType().isF32())
+        lanes.value = b.extractValue(all, at++);
+}
+
+void RegisterOperandLowering::pack(Value tile) {
+  auto type = cast<mlir::RankedTensorType>(tile.getType());
+  const ThreadLayout &threads = kernel.threadsOf(type);
+  const Tile elements = kernel.tiles[tile];
+  Tile words;
+  for (unsigned reg = 0; reg < threads.registers(); reg += 2)
+    words.push_back({threads.isDead(reg, type.getShape())
+                         ? b.i32(0)
+                         : packWord(b, {elements[reg], elements[reg + 1]}, type.getElementType())});
+  kernel.tiles[tile] = std::move(words);
+  all.fragments.markInWords(tile);
 }
 
 } // namespace tilewright::nvptx

@@ -1,4 +1,4 @@
-// wgmma with its left operand in registers, which threads load and compute.
+// wgmma with its left operand in registers, which threads load or compute.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_REGISTEROPERAND_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_REGISTEROPERAND_H
 
@@ -20,6 +20,14 @@ public:
   bool isDeferred(mlir::Operation *op) const { return deferred.contains(op); }
   void load(sm::CopyOp copy);
   void mma(sm::MmaOp mma);
+  /// Whether a tile of a map is packed into the words of the instruction where it is computed,
+  /// because only such products read it: words need half of the registers.
+  bool isPacked(Value tile);
+  /// Before a packed tile is computed: waits for the products that may still read the registers in
+  /// which the previous iteration's words are. `inputs` are operands of the wait, so that nothing
+  /// that is computed from them moves above it.
+  void waitForReaders(mlir::ValueRange inputs);
+  void pack(Value tile);
 
 private:
   struct SlotLoad;

@@ -66,8 +66,8 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
   const std::string order = concat(", ", a->kInner ? 0 : 1, ", ", c->kInner ? 0 : 1);
   for (int64_t step = 0; step < depth / kind->depth; ++step)
     for (int64_t block = 0; block < blocks; ++block) {
-      text += concat("add.u32 al, $", registers, ", ", a->step * step + a->block * block, ";\n");
-      text += concat("add.u32 cl, $", registers + 1, ", ", c->step * step, ";\n");
+      text += concat("add.u32 al, $", registers, ", ", a->atStep(step) + a->block * block, ";\n");
+      text += concat("add.u32 cl, $", registers + 1, ", ", c->atStep(step), ";\n");
       // Stride of 1024 bytes per eight rows (or K steps); 128-byte swizzle.
       text += "mov.b64 a, {al, 0x40000040};\nmov.b64 c, {cl, 0x40000040};\n";
       text += instruction(*kind, columns, block, "a", acc || step > 0, order);
@@ -75,18 +75,55 @@ void WgmmaLowering::mma(sm::MmaOp mma) {
   text += "wgmma.commit_group.sync.aligned;\n}";
   Tile sum = emitGroup(b, type.getElementType(), registers, text, {low, lowRhs}, acc);
   kernel.tiles[mma.getResult()] = std::move(sum);
-  inFlight.insert(mma.getResult());
-  all.channels.countProducts(mma, 1);
+  recordIssue(mma, 1);
+}
+
+void WgmmaLowering::recordIssue(sm::MmaOp mma, int64_t groups) {
+  issued += groups;
+  inFlight[mma.getResult()] = issued;
+  if (isa<mlir::RankedTensorType>(mma.getLhs().getType()))
+    readsRegisters = issued;
+  all.channels.countProducts(mma, groups);
 }
 
 void WgmmaLowering::waitProducts(int64_t left) {
+  if (issued - left <= completed)
+    return;
+  completed = issued - left;
   b.make<NVVM::WgmmaWaitGroupSyncOp>(uint64_t(left));
 }
 
-void WgmmaLowering::settle(Value value) {
-  if (!inFlight.contains(value))
+std::string WgmmaLowering::waitForRegisterOperands() {
+  if (readsRegisters <= completed)
+    return {};
+  completed = readsRegisters;
+  return concat("wgmma.wait_group.sync.aligned ", issued - readsRegisters, ";");
+}
+
+void WgmmaLowering::forgetOrder() {
+  for (auto &[tile, number] : inFlight)
+    number = unknown;
+  completed = none;
+  if (issued > 0)
+    readsRegisters = issued;
+}
+
+void WgmmaLowering::beginRole() {
+  inFlight.clear();
+  issued = 0;
+  completed = readsRegisters = none;
+}
+
+void WgmmaLowering::settle(Value value, mlir::Operation *user) {
+  auto found = inFlight.find(value);
+  if (found == inFlight.end())
     return;
-  inFlight.erase(value);
+  const bool isCounted = found->second != unknown && value.getParentBlock() == user->getBlock();
+  const int64_t left = isCounted ? issued - found->second : 0;
+  // An earlier wait may have been for this product, too.
+  const bool isComplete = isCounted && found->second <= completed;
+  completed = std::max(completed, issued - left);
+  inFlight.erase(found);
   // Make the registers operands of the wait, so that no instruction reads them before it.
   Tile &tile = kernel.tiles[value];
   std::string constraints;
@@ -99,8 +136,10 @@ void WgmmaLowering::settle(Value value) {
   }
   for (size_t i = 0; i < tile.size(); ++i)
     constraints += concat(",", i);
-  Value all = b.assembly(b.structOf(types), "wgmma.wait_group.sync.aligned 0;",
-                         constraints + ",~{memory}", operands);
+  Value all =
+      b.assembly(b.structOf(types),
+                 isComplete ? std::string() : concat("wgmma.wait_group.sync.aligned ", left, ";"),
+                 constraints + ",~{memory}", operands);
   for (unsigned i = 0; i < tile.size(); ++i)
     tile[i].value = b.extractValue(all, i);
 }

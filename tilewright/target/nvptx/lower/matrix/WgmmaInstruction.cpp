@@ -23,6 +23,11 @@ std::optional<OperandWalk> walkOf(sm::BufferType buffer, size_t own) {
       return std::nullopt;
     walk.step = 32 / 16;
     walk.block = 64 * 128 / 16;
+    walk.stepsOfLine = 128 / 32;
+    if (depth.size() > 2 || depth.back().size != line)
+      return std::nullopt;
+    if (depth.size() == 2)
+      walk.nextLine = depth.front().stride * bytes / 16;
     return walk;
   }
   if (rows.back().stride != 1 || rows.back().size != line || depth.back().stride != line)

@@ -17,6 +17,13 @@ struct OperandWalk {
   int64_t lead = 0;  // between adjacent lines along M or N, if those are contiguous
   int64_t step = 0;  // between the K steps of adjacent instructions
   int64_t block = 0; // between adjacent blocks of 64 rows
+  /// If lines are along K: the K steps in one of 128 bytes, and the distance to those of the next.
+  int64_t stepsOfLine = 1, nextLine = 0;
+
+  /// The distance of a K step from the first.
+  int64_t atStep(int64_t number) const {
+    return kInner ? number % stepsOfLine * step + number / stepsOfLine * nextLine : number * step;
+  }
 };
 
 /// Derives the walk from a buffer's layout; nullopt if wgmma does not support it. `own` is the

@@ -1,0 +1,39 @@
+// TileLayouts: the layouts of all tiles that the warps of a role hold, which follow from the
+// accumulators of its products.
+#ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_TILELAYOUTS_H
+#define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_TILELAYOUTS_H
+
+#include "tilewright/transform/tile/pipeline/loops/ProductLoop.h"
+
+namespace tilewright::pipeline {
+
+/// Each op relates the layouts of its tiles: maps, loops and branches have the same layout
+/// everywhere, a reduction removes dimensions, a view determines its source. So the accumulators,
+/// and the left operands that instructions read from registers, determine all others. No tile is
+/// converted.
+class TileLayouts {
+public:
+  TileLayouts(ProductLoop &products, int64_t groups);
+
+  /// Explains why no such layouts exist; nullopt if they do.
+  std::optional<std::string> problem() const { return failure; }
+  /// The layout of a tile in registers.
+  sm::Layout of(mlir::Value tile) const { return layouts.find(tile)->second; }
+  /// The layout of a tile of which each thread of `warps` warps has a copy.
+  static sm::Layout replicated(int64_t rank, int64_t warps);
+
+private:
+  ProductLoop &products;
+  llvm::DenseMap<mlir::Value, sm::Layout> layouts;
+  llvm::SmallVector<mlir::Value> open;
+  std::optional<std::string> failure;
+
+  void give(mlir::Value value, const sm::Layout &layout);
+  void relate(mlir::Value value);
+  void settle();
+  bool isInRegisters(mlir::Value value);
+};
+
+} // namespace tilewright::pipeline
+
+#endif // TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_TILELAYOUTS_H
