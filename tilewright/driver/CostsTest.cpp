@@ -143,7 +143,7 @@ TEST_F(Costs, TheMemoryTimelineFillsTheArenaAndNothingOverlaps) {
   std::optional<artifact::MemoryTimeline> memory = artifact::MemoryTimeline::of(made);
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->peakBytes, made.arenaBytes[0]);
-  EXPECT_EQ(memory->peakBytes, 3 * 64 * 64 * 4);
+  EXPECT_EQ(memory->peakBytes, 2 * 64 * 64 * 4) << "one is in the memory of the result";
   EXPECT_EQ(memory->steps.size(), 4u);
   for (const auto &a : memory->buffers)
     for (const auto &b : memory->buffers)
