@@ -2,12 +2,15 @@
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_BLOCKPROBLEM_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_BLOCKPROBLEM_H
 
-#include "tilewright/transform/schedule/Order.h"
+#include "tilewright/predict/Order.h"
 #include "tilewright/transform/schedule/StepCost.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 namespace tilewright::schedule {
+
+using predict::OrderProblem;
+using predict::OrderStep;
 
 bool hasCollective(mlir::Operation *op);
 

@@ -1,8 +1,8 @@
 // schedule-compare-orders: the predicted times of several orders of the same steps on a cluster.
 #include "tilewright/predict/Simulate.h"
+#include "tilewright/predict/XlaOrder.h"
 #include "tilewright/transform/schedule/BlockProblem.h"
 #include "tilewright/transform/schedule/Passes.h"
-#include "tilewright/transform/schedule/XlaOrder.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -60,16 +60,16 @@ struct CompareOrders : impl::CompareOrdersPassBase<CompareOrders> {
       function.emitError() << std::move(found).takeStatus().message();
       return signalPassFailure();
     }
-    const StepCost cost(exec::targetOf(function), *found);
+    const StepCost cost(transform::Prices(exec::targetOf(function), *found));
     const BlockProblem described(function.getBody().front(), cost);
     const OrderProblem &problem = described.get();
     std::vector<unsigned> own(problem.steps.size());
     std::iota(own.begin(), own.end(), 0u);
     llvm::outs() << "order,seconds,compute,exposed,communication,peak bytes\n";
     print("program", problem, own, *found);
-    print("xla", problem, xlaOrder(problem), *found);
-    print("xla latency hiding", problem, xlaLatencyHidingOrder(problem), *found);
-    print("ours", problem, chooseOrder(problem, overlapMemory), *found);
+    print("xla", problem, predict::xlaOrder(problem), *found);
+    print("xla latency hiding", problem, predict::xlaLatencyHidingOrder(problem), *found);
+    print("ours", problem, predict::chooseOrder(problem, overlapMemory), *found);
   }
 
 private:
@@ -85,7 +85,7 @@ private:
     }
     const predict::ClassTimes &times = outcome->classes[0];
     llvm::outs() << name << "," << times.end << "," << times.compute << "," << times.exposed << ","
-                 << times.exchange << "," << costOf(problem, order).peak << "\n";
+                 << times.exchange << "," << predict::costOf(problem, order).peak << "\n";
   }
 };
 

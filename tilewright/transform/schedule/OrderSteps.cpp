@@ -22,16 +22,10 @@ struct Order : impl::OrderPassBase<Order> {
     func::FuncOp function = getOperation();
     if (!overlap || function.isPrivate() || function.isExternal() || !hasCollective(function))
       return;
-    std::optional<predict::Cluster> prices;
-    if (!cluster.empty()) {
-      Result<predict::Cluster> found = predict::findCluster(cluster);
-      if (!found.isOk()) {
-        function.emitError() << std::move(found).takeStatus().message();
-        return signalPassFailure();
-      }
-      prices = *std::move(found);
-    }
-    const StepCost cost(exec::targetOf(function), std::move(prices));
+    FailureOr<transform::Prices> prices = transform::Prices::of(function, cluster);
+    if (failed(prices))
+      return signalPassFailure();
+    const StepCost cost(*std::move(prices));
     function.walk([&](Block *block) {
       Operation *parent = block->getParentOp();
       if (isa<func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(parent) &&
@@ -44,17 +38,18 @@ private:
   void orderBlock(Block &block, const StepCost &cost) {
     const BlockProblem described(block, cost);
     const OrderProblem &problem = described.get();
-    const std::vector<unsigned> order = chooseOrder(problem, overlapMemory);
+    const std::vector<unsigned> order = predict::chooseOrder(problem, overlapMemory);
     for (unsigned i : order)
       described.op(i)->moveBefore(block.getTerminator());
     std::vector<unsigned> original(order.size());
     for (unsigned i = 0; i < original.size(); ++i)
       original[i] = i;
-    const OrderCost before = costOf(problem, original), after = costOf(problem, order);
+    const predict::OrderCost before = predict::costOf(problem, original);
+    const predict::OrderCost after = predict::costOf(problem, order);
     report(block, before, after);
   }
 
-  void report(Block &block, const OrderCost &before, const OrderCost &after) {
+  void report(Block &block, const predict::OrderCost &before, const predict::OrderCost &after) {
     auto first = llvm::find_if(block, llvm::IsaPred<exec::CollectiveStartOp>);
     auto opts = remark::RemarkOpts::name("schedule").category("schedule");
     auto text = [](double nanoseconds) { return static_cast<int64_t>(nanoseconds / 1e3); };

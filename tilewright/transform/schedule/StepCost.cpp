@@ -13,31 +13,6 @@ using namespace mlir;
 
 namespace tilewright::schedule {
 
-StepCost::StepCost(exec::TargetAttr target, std::optional<predict::Cluster> cluster)
-    : cluster(std::move(cluster)), link(transform::Link::of(target)) {
-  if (this->cluster) {
-    // A separate stream executes collectives, so no thread is woken.
-    flopsPerNano = bytesPerNano = launch = wake = 0;
-    return;
-  }
-  const auto units = static_cast<double>(std::max<int64_t>(target.getUnits(), 1));
-  if (target.isGpu()) {
-    // Multiply-adds per cycle of a multiprocessor, at 1.5 GHz and half of the peak.
-    const double rate = target.getRates() && target.getRates().getF16() > 0
-                            ? static_cast<double>(target.getRates().getF16())
-                            : 256;
-    flopsPerNano = units * rate * 1.5;
-    bytesPerNano = units * 12;
-    launch = 4e3;
-    wake = 2e3;
-  } else {
-    flopsPerNano = units * 30;
-    bytesPerNano = units * 5;
-    launch = 1e3;
-    wake = 10e3;
-  }
-}
-
 static double elementsOf(Type type) {
   double count = 1;
   if (auto shaped = dyn_cast<ShapedType>(type))
@@ -99,23 +74,15 @@ static predict::Work productOf(Operation *op) {
   return work;
 }
 
-/// Nanoseconds of a launch, call, copy or collective.
-double StepCost::onCluster(Operation *op, double bytes) const {
-  if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {
-    const numerics::CollectiveKind kind = start.getCollective().getKind();
-    const auto groups = start.getGroups();
-    std::vector<int64_t> members;
-    const int64_t size = cast<ShapedType>(groups.getType()).getDimSize(1);
-    for (int64_t member : llvm::make_range(groups.getValues<int64_t>().begin(),
-                                           groups.getValues<int64_t>().begin() + size))
-      members.push_back(member);
-    const predict::GroupShape shape = predict::shapeOf(*cluster, members);
-    return 1e9 * predict::secondsOf(*cluster, kind, predict::wholeBytes(kind, bytes, shape.ranks()),
-                                    shape);
-  }
-  predict::Work work = productOf(op);
+/// Nanoseconds of a launch, call or copy.
+double StepCost::ofKernel(Operation *op, double bytes) const {
+  predict::Work work;
+  if (prices.isMeasured())
+    work = productOf(op);
+  else
+    work.flops = flopsOf(op);
   work.bytes = bytes;
-  return 1e9 * predict::secondsOf(*cluster, work);
+  return prices.kernel(work);
 }
 
 double StepCost::ofBlock(Block &block) const {
@@ -132,6 +99,16 @@ static std::optional<double> bytesOfPart(Operation *op) {
     return 2.0 * static_cast<double>(bytesOf(op->getResult(0).getType()));
   if (auto update = dyn_cast<exec::DynamicUpdateSliceOp>(op))
     return 2.0 * static_cast<double>(bytesOf(update.getUpdate().getType()));
+  if (isa<exec::LaunchOp>(op) && exec::mustAlias(op)) {
+    double read = 0;
+    for (Value operand : op->getOperands())
+      read += static_cast<double>(bytesOf(operand.getType()));
+    ArrayRef<int64_t> pairs = exec::aliasesOf(op);
+    for (size_t i = 1; i < pairs.size(); i += 2)
+      read -=
+          static_cast<double>(bytesOf(op->getOperand(static_cast<unsigned>(pairs[i])).getType()));
+    return 2 * read;
+  }
   return std::nullopt;
 }
 
@@ -150,21 +127,15 @@ double StepCost::of(Operation *op) const {
     return longest;
   }
   if (std::optional<double> part = bytesOfPart(op))
-    return cluster ? onCluster(op, *part) : launch + *part / bytesPerNano;
+    return ofKernel(op, *part);
   double bytes = 0;
   for (Value operand : op->getOperands())
     bytes += static_cast<double>(bytesOf(operand.getType()));
-  if (auto start = dyn_cast<exec::CollectiveStartOp>(op)) {
-    if (cluster)
-      return onCluster(op, bytes);
-    const auto groups = cast<ShapedType>(start.getGroups().getType());
-    return transform::collectiveTime(link, start.getCollective().getKind(),
-                                     std::max<int64_t>(groups.getDimSize(1), 1), bytes);
-  }
+  if (auto start = dyn_cast<exec::CollectiveStartOp>(op))
+    return prices.collective(start.getCollective().getKind(), start.getGroups(), bytes);
   for (Value result : op->getResults())
     bytes += static_cast<double>(bytesOf(result.getType()));
-  return cluster ? onCluster(op, bytes)
-                 : launch + std::max(bytes / bytesPerNano, flopsOf(op) / flopsPerNano);
+  return ofKernel(op, bytes);
 }
 
 } // namespace tilewright::schedule

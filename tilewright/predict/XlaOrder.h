@@ -1,10 +1,10 @@
 // XlaOrder: the order that XLA's GPU compiler would give the steps of a block, for comparison.
-#ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_XLAORDER_H
-#define TILEWRIGHT_TRANSFORM_SCHEDULE_XLAORDER_H
+#ifndef TILEWRIGHT_PREDICT_XLAORDER_H
+#define TILEWRIGHT_PREDICT_XLAORDER_H
 
-#include "tilewright/transform/schedule/Order.h"
+#include "tilewright/predict/Order.h"
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 
 /// Without the latency-hiding scheduler: the program order, with each start directly after the last
 /// of its operands and each done directly before the first of its users.
@@ -19,6 +19,6 @@ std::vector<unsigned> xlaOrder(const OrderProblem &problem);
 /// memory limit, annotations or profile, and never splits, combines or pipelines a collective.
 std::vector<unsigned> xlaLatencyHidingOrder(const OrderProblem &problem);
 
-} // namespace tilewright::schedule
+} // namespace tilewright::predict
 
-#endif // TILEWRIGHT_TRANSFORM_SCHEDULE_XLAORDER_H
+#endif // TILEWRIGHT_PREDICT_XLAORDER_H

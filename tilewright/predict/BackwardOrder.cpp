@@ -1,11 +1,11 @@
-#include "tilewright/transform/schedule/BackwardOrder.h"
+#include "tilewright/predict/BackwardOrder.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 namespace {
 
 using Kind = OrderStep::Kind;
@@ -114,4 +114,4 @@ std::vector<unsigned> backwardOrder(const OrderProblem &problem, bool isOneAtATi
   return BackwardScheduler(problem, isOneAtATime).run();
 }
 
-} // namespace tilewright::schedule
+} // namespace tilewright::predict

@@ -1,6 +1,6 @@
-#include "tilewright/transform/schedule/Order.h"
-#include "tilewright/transform/schedule/BackwardOrder.h"
-#include "tilewright/transform/schedule/XlaOrder.h"
+#include "tilewright/predict/Order.h"
+#include "tilewright/predict/BackwardOrder.h"
+#include "tilewright/predict/XlaOrder.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 namespace {
 
 using Kind = OrderStep::Kind;
@@ -210,4 +210,4 @@ TEST(Order, EveryOrderRespectsDependencesAndTheLimit) {
 }
 
 } // namespace
-} // namespace tilewright::schedule
+} // namespace tilewright::predict

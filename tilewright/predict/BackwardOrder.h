@@ -1,11 +1,11 @@
 // BackwardOrder: an order of the steps of a block in which every collective starts as late as it
 // may.
-#ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
-#define TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
+#ifndef TILEWRIGHT_PREDICT_BACKWARDORDER_H
+#define TILEWRIGHT_PREDICT_BACKWARDORDER_H
 
-#include "tilewright/transform/schedule/Order.h"
+#include "tilewright/predict/Order.h"
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 
 /// Schedules the steps of a block backward in time. A done comes directly before the first step
 /// that needs it, and its start as long before that as the collective and those behind it in its
@@ -15,6 +15,6 @@ namespace tilewright::schedule {
 /// behind that start.
 std::vector<unsigned> backwardOrder(const OrderProblem &problem, bool isOneAtATime);
 
-} // namespace tilewright::schedule
+} // namespace tilewright::predict
 
-#endif // TILEWRIGHT_TRANSFORM_SCHEDULE_BACKWARDORDER_H
+#endif // TILEWRIGHT_PREDICT_BACKWARDORDER_H

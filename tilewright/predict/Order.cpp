@@ -1,5 +1,5 @@
-#include "tilewright/transform/schedule/Order.h"
-#include "tilewright/transform/schedule/BackwardOrder.h"
+#include "tilewright/predict/Order.h"
+#include "tilewright/predict/BackwardOrder.h"
 
 #include <algorithm>
 #include <deque>
@@ -9,11 +9,13 @@
 #include <set>
 #include <tuple>
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 namespace {
 
 using Kind = OrderStep::Kind;
 constexpr double never = std::numeric_limits<double>::infinity();
+/// More than a few collectives in flight hide no more time, and delay the one that is needed next.
+constexpr unsigned inFlight = 4;
 
 /// Limits of one candidate.
 struct Policy {
@@ -379,9 +381,6 @@ public:
   bool offerForward(std::vector<unsigned> base) {
     const OrderProblem sorted = renumbered(problem, base);
     const Prospects prospects = prospectsOf(sorted);
-    // More than a few collectives in flight hide no more time, and delay the one that is needed
-    // next.
-    constexpr unsigned inFlight = 4;
     bool isFaster = false;
     for (const bool isPatient : {true, false})
       for (const bool isEager : {false, true})
@@ -430,4 +429,20 @@ std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent) 
   return choice.get();
 }
 
-} // namespace tilewright::schedule
+OrderCost quickCost(const OrderProblem &problem) {
+  std::vector<unsigned> order(problem.steps.size());
+  std::iota(order.begin(), order.end(), 0u);
+  OrderCost best = costOf(problem, order);
+  const std::vector<unsigned> backward = backwardOrder(problem, /*isOneAtATime=*/true);
+  for (const std::vector<unsigned> &base : {order, backward}) {
+    const OrderProblem sorted = renumbered(problem, base);
+    const Policy policy{std::numeric_limits<int64_t>::max(), inFlight, /*isEager=*/false,
+                        /*isPatient=*/true};
+    const OrderCost cost = costOf(sorted, ListScheduler(sorted, prospectsOf(sorted), policy).run());
+    if (cost.time < best.time)
+      best = cost;
+  }
+  return best;
+}
+
+} // namespace tilewright::predict

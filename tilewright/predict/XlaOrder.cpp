@@ -1,10 +1,10 @@
-#include "tilewright/transform/schedule/XlaOrder.h"
+#include "tilewright/predict/XlaOrder.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 
 using Kind = OrderStep::Kind;
 
@@ -140,4 +140,4 @@ std::vector<unsigned> xlaLatencyHidingOrder(const OrderProblem &problem) {
   return BottomUp(problem).run();
 }
 
-} // namespace tilewright::schedule
+} // namespace tilewright::predict

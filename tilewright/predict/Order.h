@@ -1,13 +1,13 @@
 // Order: chooses the order in which the steps of a block run, so that collectives overlap with
 // computation.
-#ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_ORDER_H
-#define TILEWRIGHT_TRANSFORM_SCHEDULE_ORDER_H
+#ifndef TILEWRIGHT_PREDICT_ORDER_H
+#define TILEWRIGHT_PREDICT_ORDER_H
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace tilewright::schedule {
+namespace tilewright::predict {
 
 /// One step of a block.
 struct OrderStep {
@@ -53,6 +53,10 @@ OrderCost costOf(const OrderProblem &problem, const std::vector<unsigned> &order
 /// order unless another is faster. All ranks of a program compute the same order.
 std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent);
 
-} // namespace tilewright::schedule
+/// The cost of the best of few orders, without a memory limit: an estimate for a program that is
+/// still being changed.
+OrderCost quickCost(const OrderProblem &problem);
 
-#endif // TILEWRIGHT_TRANSFORM_SCHEDULE_ORDER_H
+} // namespace tilewright::predict
+
+#endif // TILEWRIGHT_PREDICT_ORDER_H
