@@ -10,6 +10,10 @@ namespace tilewright::stablehlo {
 /// `source_target_pairs`. False for send and recv, which name their peers by a channel.
 bool isCollective(mlir::Operation *op);
 
+/// A unit attribute on a collective that makes a value a second time, so that it need not be held:
+/// it is not replaced by the first one.
+inline constexpr llvm::StringLiteral repeatedAttribute = "exec.repeated";
+
 /// Whether the op is the custom call by which JAX writes `ragged_all_to_all`. Its operands are the
 /// rows to send, the initial value of the result, and four lists of integers with one entry for
 /// each piece, evenly divided among the members of a group: where pieces begin in the operand, how

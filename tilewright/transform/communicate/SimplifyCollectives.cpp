@@ -157,7 +157,7 @@ void eraseDuplicates(func::FuncOp function) {
     if (op->use_empty())
       return true;
     const std::optional<CollectiveKey> key = keyOf(op);
-    if (!key)
+    if (!key || op->hasAttr(stablehlo::repeatedAttribute))
       return false;
     SmallVector<Operation *, 1> &same = earlier[op->getOperand(0)];
     for (Operation *other : same)

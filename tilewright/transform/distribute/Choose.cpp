@@ -71,10 +71,15 @@ public:
       placeAgain(axes);
     improveInRounds(axes);
     Choices choices;
-    if (memoryLimit > 0)
-      choices.peakBytes = fitInto(memoryLimit, axes);
+    std::optional<Memory> memory;
+    if (memoryLimit > 0) {
+      memory.emplace(graph, prices, types);
+      choices.peakBytes = fitInto(memoryLimit, axes, *memory);
+    }
     relax();
     choices.price = total();
+    if (memory)
+      choices.copyOf = memory->copiesOf(placed(), drops);
     for (const Mode *mode : now)
       choices.nodes.push_back(mode->choice);
     return choices;
@@ -107,34 +112,49 @@ private:
   //===- Memory -----------------------------------------------------------===//
 
   /// While the plan holds more than `limit` bytes at a time, makes what it holds there dearer and
-  /// chooses again. Takes the first plan that fits, or else the one that holds the least. Returns
-  /// what it holds.
-  double fitInto(double limit, const std::vector<MeshAxisRef> &axes) {
-    const Memory memory(graph, prices, types);
-    Memory::Peak peak = measure(memory);
+  /// chooses again. A copy that is not used there is dropped instead, if making it again is
+  /// cheaper. Takes the first plan that fits, or else the one that holds the least. Returns what it
+  /// holds.
+  double fitInto(double limit, const std::vector<MeshAxisRef> &axes, const Memory &memory) {
+    Memory::Peak peak = memory.peakOf(placed(), drops);
     double least = peak.bytes;
     std::vector<const Mode *> best = now;
+    Memory::Drops bestDrops;
     // In bytes sent for each byte held: from where it only decides between plans that send nearly
     // the same, to where it outweighs an exchange in each iteration of a long loop.
     for (double price = 1.0 / 16; peak.bytes > limit && price <= 1 << 16; price *= 4) {
+      memory.dropIdle(peak, limit, placed(), drops, [&](const Memory::Copy &copy, double bytes) {
+        return againPrice(copy.value, copy.sharding) <= price * bytes;
+      });
       for (const Memory::Copy &copy : peak.copies)
         memoryPrices[at(copy.value)].push_back({copy.sharding, price});
       settle();
       isDirty.assign(isDirty.size(), true);
       placeAgain(axes);
       improveInRounds(axes);
-      peak = measure(memory);
+      peak = memory.peakOf(placed(), drops);
       if (peak.bytes < least) {
         least = peak.bytes;
         best = now;
+        bestDrops = drops;
       }
     }
     now = std::move(best);
+    drops = std::move(bestDrops);
     memoryPrices.assign(memoryPrices.size(), {});
     return least;
   }
 
-  Memory::Peak measure(const Memory &memory) {
+  /// Making a copy of a value once more.
+  double againPrice(int value, int sharding) {
+    const int from = computed[at(value)];
+    return from == sharding
+               ? 0
+               : prices.reshard(types[at(value)], from, sharding) * graph.values[at(value)].repeats;
+  }
+
+  /// The sharding of each value as it is computed, and of each use.
+  std::vector<Memory::Placed> placed() {
     settle();
     std::vector<Memory::Placed> placed;
     for (auto [value, give] : llvm::zip_equal(graph.values, computed)) {
@@ -142,18 +162,21 @@ private:
       for (const GraphValue::Use &use : value.uses)
         one.wanted.push_back(now[at(use.node)]->wants[use.in]);
     }
-    return memory.peakOf(placed);
+    return placed;
   }
 
   /// Holding a value with a sharding, where memory is scarce.
-  double scarcePrice(int value, int sharding) const {
+  double scarcePrice(int value, int sharding) {
     double price = 0;
     for (auto [one, ofByte] : memoryPrices[at(value)])
       if (one == sharding)
         price += ofByte;
-    return price == 0 ? 0 : price * prices.shardBytes(types[at(value)], sharding);
+    double sum = price == 0 ? 0 : price * prices.shardBytes(types[at(value)], sharding);
+    if (auto dropped = drops.find({value, sharding}); dropped != drops.end())
+      sum += againPrice(value, sharding) * static_cast<double>(dropped->second.size());
+    return sum;
   }
-  double workPrice(int node, const Mode &mode) const {
+  double workPrice(int node, const Mode &mode) {
     double price = mode.work;
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
       price += scarcePrice(value, give);
@@ -202,7 +225,7 @@ private:
 
   /// Holding the value in another sharding than the one it is computed with, as long as a loop
   /// that uses it runs.
-  double heldPrice(int value, int sharding) const {
+  double heldPrice(int value, int sharding) {
     const GraphValue &made = graph.values[at(value)];
     const double read = made.isHeld ? prices.shardBytes(types[at(value)], sharding) *
                                           prices.ratios.held * made.repeats
@@ -742,6 +765,7 @@ private:
   std::vector<double> routed;           // routePrice() of each value; unknown after a change
   /// Of each value: shardings in which it was held at a peak, with a price for each byte.
   std::vector<SmallVector<std::pair<int, double>, 0>> memoryPrices;
+  Memory::Drops drops;                            // copies that are made again
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
   std::vector<std::vector<double>> reaching;      // the price up to each option
   std::vector<std::vector<Offer>> offers;         // of each value

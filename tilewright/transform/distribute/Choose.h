@@ -11,6 +11,9 @@ struct Choices {
   std::vector<Choice> nodes;
   double price = 0;
   double peakBytes = 0; // that a device holds at a time, if there is a limit (Memory.h)
+  /// By value: the number of the copy that each use reads, in the order in which they are made.
+  /// Values that are not listed have one copy of each sharding.
+  llvm::DenseMap<int, llvm::SmallVector<int>> copyOf;
 };
 
 /// Chooses a sharding for every node. Shardings of the program are followed; everything else is
@@ -23,7 +26,8 @@ struct Choices {
 /// single nodes are changed as long as the price of the whole program falls.
 ///
 /// With a `memoryLimit`, a plan that holds more than so many bytes of a device at a time is chosen
-/// only if no other is found.
+/// only if no other is found. Copies in another sharding, such as gathered weights, are dropped
+/// where they are not used and made again later, if that is cheaper.
 Choices choose(const ShardingGraph &graph, Prices &prices, int64_t memoryLimit = 0);
 
 } // namespace tilewright::distribute

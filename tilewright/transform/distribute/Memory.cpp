@@ -94,58 +94,124 @@ Memory::Memory(const ShardingGraph &graph, const Prices &prices, ArrayRef<int> t
   }
 }
 
-Memory::Peak Memory::peakOf(ArrayRef<Placed> values) const {
+bool Memory::mayDrop(const Copy &copy, const Placed &placed, int moment) const {
+  if (!copy.isMade)
+    return false;
+  const Span &span = spans[static_cast<size_t>(copy.value)];
+  bool isBefore = false, isBehind = false;
+  for (auto [wanted, use, last] : llvm::zip_equal(placed.wanted, span.use, span.last)) {
+    if (wanted != copy.sharding)
+      continue;
+    if (use <= moment && moment <= last)
+      return false;
+    isBefore |= last < moment;
+    isBehind |= use > moment;
+  }
+  return isBefore && isBehind;
+}
+
+int Memory::dropsBefore(int value, size_t use, int sharding, const Drops &drops) const {
+  auto found = drops.find({value, sharding});
+  if (found == drops.end())
+    return 0;
+  const int begin = spans[static_cast<size_t>(value)].use[use];
+  return static_cast<int>(std::distance(found->second.begin(), found->second.lower_bound(begin)));
+}
+
+Memory::Peak Memory::peakOf(ArrayRef<Placed> values, const Drops &drops) const {
   std::vector<double> change(static_cast<size_t>(moments) + 1, 0);
   std::vector<Copy> copies;
-  auto hold = [&](int value, int sharding, int begin, int end) {
+  auto hold = [&](int value, int sharding, int begin, int end, bool isMade) {
     const double bytes = prices.shardBytes(types[static_cast<size_t>(value)], sharding);
     begin = std::clamp(begin, 0, moments - 1);
     end = std::clamp(end, begin, moments - 1);
     change[static_cast<size_t>(begin)] += bytes;
     change[static_cast<size_t>(end) + 1] -= bytes;
-    copies.push_back({value, sharding, begin, end});
+    copies.push_back({value, sharding, begin, end, isMade});
   };
   for (int value = 0; value < static_cast<int>(values.size()); ++value) {
     const Span &span = spans[static_cast<size_t>(value)];
     const Placed &placed = values[static_cast<size_t>(value)];
     if (!span.isStored)
       continue;
-    int end = span.end, first = moments;
-    SmallVector<std::pair<int, int>, 4> others; // shardings, and until when they are used
-    for (auto [wanted, use, last] : llvm::zip_equal(placed.wanted, span.use, span.last)) {
+    int end = span.end, first = moments, lastMade = 0;
+    // By sharding, and how often it was dropped before: from its first use to its last.
+    std::map<std::pair<int, int>, std::pair<int, int>> others;
+    SmallVector<Sharding, 4> made;
+    for (size_t i = 0; i < placed.wanted.size(); ++i) {
+      const int wanted = placed.wanted[i], use = std::max(span.use[i], span.begin);
       if (wanted == placed.computed) {
-        end = std::max(end, last);
+        end = std::max(end, span.last[i]);
         continue;
       }
-      first = std::min(first, std::max(use, span.begin));
-      auto *other = llvm::find_if(others, [&](const auto &one) { return one.first == wanted; });
-      if (other == others.end())
-        others.push_back({wanted, last});
-      else
-        other->second = std::max(other->second, last);
+      first = std::min(first, use);
+      auto [other, isNew] =
+          others.try_emplace({wanted, dropsBefore(value, i, wanted, drops)}, use, span.last[i]);
+      other->second.first = std::min(other->second.first, use);
+      other->second.second = std::max(other->second.second, span.last[i]);
     }
-    SmallVector<Sharding, 4> made;
-    for (auto [sharding, last] : others)
-      made.push_back(prices[sharding]);
+    for (const auto &[which, time] : others)
+      if (made.empty() || !(made.back() == prices[which.first]))
+        made.push_back(prices[which.first]);
     if (!isReshardedLate(prices[placed.computed], made))
       first = span.begin;
-    for (auto [sharding, last] : others)
-      hold(value, sharding, first, last);
-    hold(value, placed.computed, span.begin, others.empty() ? end : std::max(end, first));
+    for (const auto &[which, time] : others) {
+      // All that are not made again are made together.
+      const int begin = which.second == 0 ? first : time.first;
+      hold(value, which.first, begin, time.second, /*isMade=*/true);
+      lastMade = std::max(lastMade, begin);
+    }
+    hold(value, placed.computed, span.begin, others.empty() ? end : std::max(end, lastMade),
+         /*isMade=*/false);
   }
   Peak peak;
   double held = 0;
-  int moment = 0;
   for (int at = 0; at < moments; ++at) {
     held += change[static_cast<size_t>(at)];
     if (held > peak.bytes) {
       peak.bytes = held;
-      moment = at;
+      peak.moment = at;
     }
   }
-  llvm::copy_if(copies, std::back_inserter(peak.copies),
-                [&](const Copy &copy) { return copy.begin <= moment && moment <= copy.end; });
+  llvm::copy_if(copies, std::back_inserter(peak.copies), [&](const Copy &copy) {
+    return copy.begin <= peak.moment && peak.moment <= copy.end;
+  });
   return peak;
+}
+
+void Memory::dropIdle(Peak &peak, double limit, ArrayRef<Placed> values, Drops &drops,
+                      llvm::function_ref<bool(const Copy &, double)> isCheaper) const {
+  constexpr int maxDrops = 256;
+  for (int count = 0; count < maxDrops && peak.bytes > limit; ++count) {
+    const Copy *largest = nullptr;
+    double most = 0;
+    for (const Copy &copy : peak.copies) {
+      const auto value = static_cast<size_t>(copy.value);
+      const double bytes = prices.shardBytes(types[value], copy.sharding);
+      if (bytes > most && mayDrop(copy, values[value], peak.moment) && isCheaper(copy, bytes)) {
+        largest = &copy;
+        most = bytes;
+      }
+    }
+    if (!largest)
+      return;
+    drops[{largest->value, largest->sharding}].insert(peak.moment);
+    peak = peakOf(values, drops);
+  }
+}
+
+llvm::DenseMap<int, SmallVector<int>> Memory::copiesOf(ArrayRef<Placed> values,
+                                                       const Drops &drops) const {
+  llvm::DenseMap<int, SmallVector<int>> copies;
+  for (const auto &[which, moments] : drops) {
+    const Placed &placed = values[static_cast<size_t>(which.first)];
+    SmallVector<int> &list = copies[which.first];
+    list.assign(placed.wanted.size(), 0);
+    for (auto [use, wanted] : llvm::enumerate(placed.wanted))
+      if (wanted != placed.computed)
+        list[use] = dropsBefore(which.first, use, wanted, drops);
+  }
+  return copies;
 }
 
 } // namespace tilewright::distribute

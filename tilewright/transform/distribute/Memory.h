@@ -5,6 +5,9 @@
 #include "tilewright/transform/distribute/ShardingGraph.h"
 #include "tilewright/transform/distribute/reshard/Price.h"
 
+#include <map>
+#include <set>
+
 namespace tilewright::distribute {
 
 /// Whether a value, to hold less, is resharded before its first use in another sharding, instead of
@@ -28,13 +31,29 @@ public:
   struct Copy {
     int value, sharding;
     int begin, end; // both included
+    /// Made from the value as it is computed. Only these can be dropped and made again.
+    bool isMade = false;
   };
   struct Peak {
     double bytes = 0;
+    int moment = 0;
     std::vector<Copy> copies; // held there
   };
+  /// By value and sharding: the moments, in order, at which a device drops a copy. It makes the
+  /// copy again for later uses.
+  using Drops = std::map<std::pair<int, int>, std::set<int>>;
   /// The most that a device holds at a time. Values are resharded as isReshardedLate() says.
-  Peak peakOf(llvm::ArrayRef<Placed> values) const;
+  Peak peakOf(llvm::ArrayRef<Placed> values, const Drops &drops) const;
+
+  /// While the peak exceeds the limit, drops the largest copy that is not used there and for which
+  /// `isCheaper` (with its bytes) says that making it again costs less than holding it. `peak`
+  /// becomes that of the values without them.
+  void dropIdle(Peak &peak, double limit, llvm::ArrayRef<Placed> values, Drops &drops,
+                llvm::function_ref<bool(const Copy &, double)> isCheaper) const;
+
+  /// For each value that is dropped and made again, which copy each use reads.
+  llvm::DenseMap<int, llvm::SmallVector<int>> copiesOf(llvm::ArrayRef<Placed> values,
+                                                       const Drops &drops) const;
 
 private:
   struct Span {
@@ -43,6 +62,11 @@ private:
     llvm::SmallVector<int, 4> last; // and when it ends
     bool isStored;                  // not if a fusion makes it again for each use
   };
+
+  /// Whether the copy has uses before and after the moment, and none at it.
+  bool mayDrop(const Copy &copy, const Placed &placed, int moment) const;
+  /// How often the copy that a use reads was dropped before.
+  int dropsBefore(int value, size_t use, int sharding, const Drops &drops) const;
 
   const Prices &prices;
   llvm::ArrayRef<int> types;

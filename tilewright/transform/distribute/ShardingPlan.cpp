@@ -61,6 +61,10 @@ Result<ShardingPlan> ShardingPlan::make(func::FuncOp main, ShardBuilder &shards,
       plan.plans[node.op] = {std::move(node.rule), choice.mesh, std::move(choice.loops),
                              std::move(choice.open)};
   }
+  for (const auto &[value, copies] : choices.copyOf)
+    for (auto [use, copy] : llvm::zip_equal(graph.values[static_cast<size_t>(value)].uses, copies))
+      if (copy > 0)
+        plan.copies[graph.nodes[static_cast<size_t>(use.node)].ins[use.in]] = copy;
   for (const GraphValue &value : graph.values) {
     SmallVector<int, 4> wanted;
     const int computed = prices.intern(plan.shardingOf(value.value));

@@ -35,6 +35,9 @@ public:
   const Sharding &wanted(mlir::OpOperand &operand) const;
   /// The sharding that is made of a value first, because others are made from it.
   const Sharding &homeOf(mlir::Value value) const;
+  /// The number of the copy that a use reads of those that are made of its value in this sharding,
+  /// one after the other; 0 for the first.
+  int copyOf(mlir::OpOperand &operand) const { return copies.lookup(&operand); }
   const OpPlan *find(mlir::Operation *op) const;
   /// Whether there is a memory limit: then some values are resharded late (isReshardedLate()).
   bool savesMemory() const { return hasLimit; }
@@ -55,6 +58,7 @@ private:
   // Values and uses without an entry are replicated.
   llvm::DenseMap<mlir::Value, Sharding> valueShardings, homes;
   llvm::DenseMap<mlir::OpOperand *, Sharding> wants;
+  llvm::DenseMap<mlir::OpOperand *, int> copies;
   llvm::DenseMap<mlir::Operation *, OpPlan> plans;
 };
 

@@ -1,6 +1,7 @@
 #include "tilewright/transform/distribute/Split.h"
 
 #include "tilewright/dialect/sdy/SdyDialect.h"
+#include "tilewright/dialect/stablehlo/Collectives.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -14,8 +15,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -128,6 +132,7 @@ private:
   struct Target { // a use and the sharding that it needs
     OpOperand *use;
     Sharding to;
+    int copy; // see ShardingPlan::copyOf
   };
 
   void collect() {
@@ -156,7 +161,7 @@ private:
         if (!(from == to)) {
           TILEWRIGHT_LOG(passName, op, "operand ", use.getOperandNumber(), " is resharded from ",
                          from.toString(), " to ", to.toString());
-          conversions[use.get()].push_back({&use, std::move(to)});
+          conversions[use.get()].push_back({&use, std::move(to), plan.copyOf(use)});
         }
       }
     });
@@ -181,9 +186,45 @@ private:
     return first;
   }
 
-  /// Reshards a value after its definition or before its first use, once for all uses that need the
-  /// same sharding.
+  /// Reshards a value for all uses; once for those that need the same sharding, unless it is
+  /// dropped between them.
   Status reshard(Value value, ArrayRef<Target> targets) {
+    std::map<int, SmallVector<Target, 1>> copies;
+    for (const Target &target : targets)
+      copies[target.copy].push_back(target);
+    for (const auto &[copy, uses] : copies)
+      TILEWRIGHT_TRY(copy == 0 ? reshardOnce(value, uses) : reshardAgain(value, uses));
+    return Status();
+  }
+
+  /// Makes copies of a value that were dropped, directly before they are used.
+  Status reshardAgain(Value value, ArrayRef<Target> targets) {
+    auto shape = cast<RankedTensorType>(globalTypes.lookup(value)).getShape();
+    for (const Sharding &to : distinct(targets)) {
+      SmallVector<Target, 1> uses;
+      llvm::copy_if(targets, std::back_inserter(uses),
+                    [&](const Target &target) { return target.to == to; });
+      Operation *first = firstUser(value, uses), *before = first->getPrevNode();
+      OpBuilder builder(first);
+      TILEWRIGHT_ASSIGN(Value shard, shards.reshard(builder, first->getLoc(), value,
+                                                    plan.shardingOf(value), to, shape));
+      for (Operation *made = before ? before->getNextNode() : &first->getBlock()->front();
+           made != first; made = made->getNextNode())
+        if (stablehlo::isCollective(made))
+          made->setAttr(stablehlo::repeatedAttribute, builder.getUnitAttr());
+      TILEWRIGHT_LOG(passName, first, "a copy of an operand is dropped before and made again");
+      remark::passed(first->getLoc(), remark::RemarkOpts::name("distribute").category("distribute"))
+          << remark::add("{0} reads a value that is resharded once more",
+                         first->getName().getStringRef())
+          << remark::reason("{0}", "holding it since its last use would take too much memory");
+      for (const Target &target : uses)
+        target.use->set(shard);
+    }
+    return Status();
+  }
+
+  /// Reshards a value after its definition or before its first use.
+  Status reshardOnce(Value value, ArrayRef<Target> targets) {
     OpBuilder builder(main.getContext());
     if (plan.savesMemory() && isReshardedLate(plan.shardingOf(value), distinct(targets)))
       builder.setInsertionPoint(firstUser(value, targets));

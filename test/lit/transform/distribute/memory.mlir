@@ -55,3 +55,31 @@ module @one_after_the_other attributes {mhlo.num_partitions = 4 : i32} {
     return %1 : tensor<512x64xf32>
   }
 }
+
+// -----
+
+/// A weight that is gathered for the forward pass is held for the backward pass. With a limit that this exceeds, the copy is dropped and
+/// gathered again: that sends less than any plan without copies.
+
+// CHECK-LABEL: module @gathered_again
+//       CHECK:   %[[W:.*]] = "stablehlo.all_gather"(%arg1)
+//       CHECK:   dot_general %arg0, %[[W]]
+//       CHECK:   stablehlo.tanh
+//        FREE:   dot_general %{{.*}}, %[[W]]
+//       LIMIT:   %[[AGAIN:.*]] = "stablehlo.all_gather"(%arg1) {{.*}} {exec.repeated}
+//       LIMIT:   dot_general %{{.*}}, %[[AGAIN]]
+//   CHECK-NOT:   all_gather
+module @gathered_again attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<512x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                         %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                         %v: tensor<64x320xf32>)
+      -> (tensor<512x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<512x64xf32>, tensor<64x64xf32>) -> tensor<512x64xf32>
+    %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0] : (tensor<512x64xf32>, tensor<64x320xf32>) -> tensor<512x320xf32>
+    %2 = stablehlo.tanh %1 : tensor<512x320xf32>
+    %3 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [1] : (tensor<512x320xf32>, tensor<64x320xf32>) -> tensor<512x64xf32>
+    %4 = stablehlo.dot_general %3, %w, contracting_dims = [1] x [1] : (tensor<512x64xf32>, tensor<64x64xf32>) -> tensor<512x64xf32>
+    return %4 : tensor<512x64xf32>
+  }
+}
