@@ -3,6 +3,7 @@
 #include "tilewright/artifact/Statistics.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tilewright::artifact {
 
@@ -45,6 +46,16 @@ void addProduct(const Executable &executable, const DotGeneralCall &call, const 
   cost.flops = 2 * cost.batch * cost.m * cost.n * cost.k;
 }
 
+/// The bytes that a call reads and writes if it touches only a part of an operand.
+std::optional<int64_t> bytesOfPart(const LibraryCall &call, const LibraryStep &step) {
+  if (std::holds_alternative<SliceCall>(call) || std::holds_alternative<DynamicSliceCall>(call))
+    return 2 * step.results.front().slice.bytes;
+  if (!std::holds_alternative<DynamicUpdateSliceCall>(call))
+    return std::nullopt;
+  const Slice &whole = step.operands.front().slice, &result = step.results.front().slice;
+  return 2 * step.operands[1].slice.bytes + (whole == result ? 0 : 2 * result.bytes);
+}
+
 } // namespace
 
 int64_t bytesOf(const Step &step) {
@@ -78,8 +89,11 @@ StepCost costOf(const Executable &executable, const Step &step) {
     cost.kind = StepCost::Class::call;
   else if (auto *library = std::get_if<LibraryStep>(&step.action)) {
     cost.kind = StepCost::Class::memory;
-    if (auto *dot = std::get_if<DotGeneralCall>(&executable.libraries[library->library].call))
+    const LibraryCall &call = executable.libraries[library->library].call;
+    if (auto *dot = std::get_if<DotGeneralCall>(&call))
       addProduct(executable, *dot, *library, cost);
+    else if (const std::optional<int64_t> bytes = bytesOfPart(call, *library))
+      cost.bytes = *bytes;
   }
   return cost;
 }

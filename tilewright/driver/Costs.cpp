@@ -14,6 +14,7 @@
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/schedule/BufferClasses.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -325,6 +326,15 @@ void markWork(ModuleOp module) {
 artifact::StepCost costOf(const artifact::Executable &executable, const artifact::Step &step,
                           Operation *op) {
   artifact::StepCost cost = artifact::costOf(executable, step);
+  // A kernel that writes a part of an operand in place reads only what it writes there.
+  if (isa<exec::LaunchOp>(op) && exec::mustAlias(op)) {
+    ArrayRef<int64_t> pairs = exec::aliasesOf(op);
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2)
+      for (Value value : {Value(op->getResult(static_cast<unsigned>(pairs[i]))),
+                          op->getOperand(static_cast<unsigned>(pairs[i + 1]))})
+        cost.bytes -= schedule::bytesOf(value.getType());
+    cost.bytes *= 2;
+  }
   auto work = op->getAttrOfType<DenseI64ArrayAttr>("exec.work");
   if (!work || work.size() != 7)
     return cost;

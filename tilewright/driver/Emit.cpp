@@ -14,6 +14,7 @@
 #include "tilewright/driver/ScaledKernels.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/schedule/BufferClasses.h"
 #include "tilewright/transform/schedule/Lifetimes.h"
 #include "tilewright/transform/schedule/Passes.h"
 
@@ -352,6 +353,8 @@ Status Emitter::emitOp(Operation &op, artifact::Block &into) {
       return {};
     step.action = action;
     step.name = "copy";
+  } else if (schedule::viewOffsetOf(&op)) {
+    return {}; // its result is in the memory of its operand
   } else if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
     // A GPU cannot launch an empty grid.
     if (const auto &gpu = facts.lookup(launch.getKernel()).gpu;

@@ -73,8 +73,9 @@ public:
   Attribute sliceOf(Value value) {
     int64_t parameters = function.getNumArguments(), results = function.getNumResults();
     int64_t bytes = bytesOf(value.getType());
+    const int64_t begin = offsetInRoot(value);
     auto slice = [&](int64_t allocation, int64_t offset) -> Attribute {
-      return exec::SliceAttr::get(function.getContext(), allocation, offset, bytes);
+      return exec::SliceAttr::get(function.getContext(), allocation, offset + begin, bytes);
     };
     if (auto argument = parameterOf(value))
       return slice(argument.getArgNumber(), 0);

@@ -7,6 +7,7 @@
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/Types.h"
+#include "tilewright/transform/schedule/PackArena.h"
 
 #include <algorithm>
 
@@ -30,7 +31,49 @@ bool isAlias(Operation *op) {
   if (isa<stablehlo::BitcastConvertOp>(op))
     return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
            hasWholeBytes(op->getOperand(0)) && hasWholeBytes(op->getResult(0));
-  return false;
+  return viewOffsetOf(op).has_value();
+}
+
+std::optional<int64_t> viewOffsetOf(Operation *op) {
+  // A smaller part would keep much memory alive to spare a short copy.
+  constexpr int64_t minBytes = 4096, minPart = 16;
+  auto slice = dyn_cast<exec::SliceOp>(op);
+  if (!slice || !hasWholeBytes(slice.getOperand()))
+    return std::nullopt;
+  const int64_t bytes = bytesOf(slice.getResult().getType()),
+                whole = bytesOf(slice.getOperand().getType());
+  if (bytes < minBytes || bytes < whole / minPart)
+    return std::nullopt;
+  // Contiguous: one element in each of the outer dimensions, and the inner ones whole.
+  ArrayRef<int64_t> from = cast<RankedTensorType>(slice.getOperand().getType()).getShape(),
+                    to = cast<RankedTensorType>(slice.getResult().getType()).getShape();
+  int64_t row = whole, offset = 0; // bytes
+  bool isOuter = true;
+  for (size_t dim = 0; dim < from.size(); ++dim) {
+    row /= from[dim];
+    if (to[dim] != from[dim]) {
+      if (!isOuter || (to[dim] != 1 && slice.getStrides()[dim] != 1))
+        return std::nullopt;
+      offset += slice.getStartIndices()[dim] * row;
+    }
+    isOuter = isOuter && to[dim] == 1;
+  }
+  return offset % bufferAlignment == 0 ? std::optional(offset) : std::nullopt;
+}
+
+int64_t offsetInRoot(Value value) {
+  int64_t offset = 0;
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isAlias(op))
+      break;
+    offset += viewOffsetOf(op).value_or(0);
+    value = op->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+  return offset;
+}
+
+bool isPartOfRoot(Value value) {
+  return bytesOf(value.getType()) != bytesOf(rootOf(value).getType());
 }
 
 Value rootOf(Value value) {
@@ -186,6 +229,10 @@ void BufferClasses::joinInPlace(Operation *op) {
       separate("it is a parameter or a constant");
       continue;
     }
+    if (isPartOfRoot(input)) {
+      separate("it is a part of another value");
+      continue;
+    }
     if (target.bytes != source.bytes) {
       separate("their buffers have different sizes");
       continue;
@@ -227,6 +274,8 @@ void BufferClasses::joinCopy(Operation *copy) {
   if (source.storage == Storage::parameter || source.storage == Storage::constant ||
       target.storage == Storage::parameter)
     return keep("it copies from a parameter or a constant, or into a parameter");
+  if (isPartOfRoot(input))
+    return keep("it copies a part of another value");
   if (source.bytes != target.bytes)
     return keep("the two buffers have different sizes");
   if (source.storage != Storage::temporary && target.storage != Storage::temporary)

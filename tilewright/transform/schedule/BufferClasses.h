@@ -15,9 +15,18 @@ namespace tilewright::schedule {
 /// Whether the results of an op are views of its operands, so no bytes move.
 bool isAlias(mlir::Operation *op);
 
+/// Where the result of a slice begins in its operand, in bytes, if it is a view: if its elements
+/// are contiguous and aligned, and not such a small part that copying them is better than
+/// keeping the whole operand. nullopt for other ops.
+std::optional<int64_t> viewOffsetOf(mlir::Operation *op);
+
 /// The value whose memory `value` is a view of, through any number of aliasing ops; `value` itself
 /// if it is not a view.
 mlir::Value rootOf(mlir::Value value);
+/// Where `value` begins in the memory of its root, in bytes.
+int64_t offsetInRoot(mlir::Value value);
+/// Whether `value` is a view of a part of its root.
+bool isPartOfRoot(mlir::Value value);
 
 /// An attribute on a function's result: the number of the donated parameter whose memory the result
 /// takes over.

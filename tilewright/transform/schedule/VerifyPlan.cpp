@@ -81,6 +81,9 @@ const void *PlanVerifier::contentOf(Value value) {
 }
 
 LogicalResult PlanVerifier::read(Operation *reader, Value value) {
+  // A part is intact if the whole is.
+  if (isPartOfRoot(value))
+    value = rootOf(value);
   MemoryRange range = rangeOf(value);
   if (range.bytes == 0 || memory.holds(range, contentOf(value)))
     return success();
@@ -233,9 +236,15 @@ LogicalResult PlanVerifier::runOp(Operation &op) {
   if (!isAlias(&op))
     return runStep(op);
   for (auto [result, operand] : llvm::zip(op.getResults(), op.getOperands())) {
-    if (rangeOf(result) != rangeOf(operand))
+    MemoryRange wanted = rangeOf(operand);
+    if (std::optional<int64_t> begin = viewOffsetOf(&op)) {
+      wanted.offset += *begin;
+      wanted.bytes = bytesOf(result.getType());
+    }
+    if (!isPartOfRoot(result))
+      contents[result] = contentOf(operand);
+    if (rangeOf(result) != wanted)
       return complain(&op) << "is an alias, but its result is not in the memory of its operand";
-    contents[result] = contentOf(operand);
   }
   if (!isa<exec::CollectiveDoneOp>(op))
     return success();

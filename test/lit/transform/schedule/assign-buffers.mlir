@@ -212,3 +212,50 @@ func.func @read_again(%x: tensor<16xf32>) -> tensor<16xf32> {
   %n = exec.launch @both(%a, %a) {aliases = array<i64: 0, 1>, in_place} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   return %n : tensor<16xf32>
 }
+
+// -----
+
+/// A contiguous slice is a view, also through a reshape, and an op does not write over a part that is still needed. The buffer of the whole is
+/// free after the last part was read.
+
+// CHECK-LABEL: func @views
+//       CHECK:   exec.reverse{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 16384>]
+//       CHECK:   exec.slice{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 8192, bytes = 8192>]
+//       CHECK:   reshape{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 8192, bytes = 8192>]
+//       CHECK:   exec.sort{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 16384, bytes = 8192>]
+//       CHECK:   exec.slice{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = 4096, bytes = 4096>]
+//       CHECK:   exec.slice{{.*}}exec.slices = [#exec.slice<allocation = 3, offset = {{[0-9]+}}, bytes = 4096>]
+//       CHECK:   exec.concatenate
+func.func @views(%x: tensor<4x1024xf32>) -> tensor<4096xf32> {
+  %a = exec.reverse(%x) {dimensions = array<i64: 0>} : (tensor<4x1024xf32>) -> tensor<4x1024xf32>
+  %b = exec.slice(%a) {start_indices = array<i64: 2, 0>, limit_indices = array<i64: 4, 1024>, strides = array<i64: 1, 1>} : (tensor<4x1024xf32>) -> tensor<2x1024xf32>
+  %c = stablehlo.reshape %b : (tensor<2x1024xf32>) -> tensor<2048xf32>
+  %d = exec.sort(%c) {dimension = 0 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 0>} : (tensor<2048xf32>) -> tensor<2048xf32>
+  %e = exec.slice(%a) {start_indices = array<i64: 1, 0>, limit_indices = array<i64: 2, 1024>, strides = array<i64: 1, 1>} : (tensor<4x1024xf32>) -> tensor<1x1024xf32>
+  %f = exec.slice(%a) {start_indices = array<i64: 0, 0>, limit_indices = array<i64: 4, 512>, strides = array<i64: 1, 2>} : (tensor<4x1024xf32>) -> tensor<4x256xf32>
+  %g = stablehlo.reshape %e : (tensor<1x1024xf32>) -> tensor<1024xf32>
+  %h = stablehlo.reshape %f : (tensor<4x256xf32>) -> tensor<1024xf32>
+  %i = exec.concatenate(%g, %h, %d) {dimension = 0 : i64} : (tensor<1024xf32>, tensor<1024xf32>, tensor<2048xf32>) -> tensor<4096xf32>
+  return %i : tensor<4096xf32>
+}
+
+// -----
+
+/// A part that a loop carries is copied: the loop would write over the whole.
+
+// CHECK-LABEL: func @part_in_a_loop
+//       CHECK:   exec.slice{{.*}}exec.slices = [#exec.slice<allocation = 0, offset = 4096, bytes = 4096>]
+//       CHECK:   exec.copy {{.*}}exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 4096>]
+//       CHECK:   stablehlo.while
+func.func @part_in_a_loop(%x: tensor<2x1024xf32>) -> tensor<1x1024xf32> {
+  %q = exec.slice(%x) {start_indices = array<i64: 1, 0>, limit_indices = array<i64: 2, 1024>, strides = array<i64: 1, 1>} : (tensor<2x1024xf32>) -> tensor<1x1024xf32>
+  %r = stablehlo.while(%s = %q) : tensor<1x1024xf32>
+  cond {
+    %p = exec.custom_call "compare"(%s) {api_version = 4 : i32, config = {}} : (tensor<1x1024xf32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = exec.sort(%s) {dimension = 1 : i64, comparator = #exec.comparator<lt>, aliases = array<i64: 0, 0>} : (tensor<1x1024xf32>) -> tensor<1x1024xf32>
+    stablehlo.return %n : tensor<1x1024xf32>
+  }
+  return %r : tensor<1x1024xf32>
+}
