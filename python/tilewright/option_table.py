@@ -67,6 +67,8 @@ class OptionTable:
     """Run computation while collectives are in progress; changes what is compiled."""
     communicate_overlap_memory: int | None = None
     """Max additional memory for overlap, in percent; changes what is compiled."""
+    communicate_windows: str | None = None
+    """Send collectives in pieces beside products: auto, always or never; changes what is compiled."""
     fuse_max_ops: int | None = None
     """Max number of operations in one fusion; changes what is compiled."""
     fuse_max_operands: int | None = None
@@ -145,6 +147,7 @@ NAMES = {
     "communicate_loops": "communicate.loops",
     "communicate_overlap": "communicate.overlap",
     "communicate_overlap_memory": "communicate.overlap-memory",
+    "communicate_windows": "communicate.windows",
     "fuse_max_ops": "fuse.max-ops",
     "fuse_max_operands": "fuse.max-operands",
     "fuse_split_reduce_elements": "fuse.split-reduce-elements",

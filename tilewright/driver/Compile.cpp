@@ -137,7 +137,7 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   // ops from which it is derived, and later stages duplicate some of them.
   distribute::markControl(module);
   TILEWRIGHT_TRY(stages.run("communicate", [&](OpPassManager &passes) {
-    communicate::buildCommunicatePipeline(passes, request.options.communicate);
+    communicate::buildCommunicatePipeline(passes, request.options.communicate, request.cluster);
   }));
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run(
@@ -176,11 +176,20 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   return executable;
 }
 
+static Status checkOptions(const CommunicateOptions &options) {
+  for (std::string_view known : {"auto", "always", "never"})
+    if (options.windows == known)
+      return Status();
+  return Status(Error::optionValue, concat("communicate.windows is '", options.windows,
+                                           "', expected auto, always or never"));
+}
+
 /// The cheapest program is kept if it fits into the memory of a device. Otherwise compiles again,
 /// with shardings that hold less by estimate, and with collectives that are neither combined nor
 /// begin early; the estimate may be too low, so then once more with half of the memory.
 static Result<artifact::Executable> compileFor(const target::Target &target, ModuleOp module,
                                                const CompileRequest &request) {
+  TILEWRIGHT_TRY(checkOptions(request.options.communicate));
   const bool mayRetry = request.deviceMemory > 0 && request.partitions > 1;
   OwningOpRef<ModuleOp> original = mayRetry ? module.clone() : nullptr;
   Result<artifact::Executable> compiled = compileOnce(target, module, request);

@@ -5,7 +5,7 @@ import pytest
 
 
 # Of FSDP's communication, 0.07 of XLA's was exposed while attention was several kernels: they took 6 ms more, behind which more was hidden.
-@pytest.mark.parametrize("step, of_xla, of_latency_hiding, time_of_xla", [("FSDP 64", 0.12, 0.5, 0.765), ("DPxTP 8x8", 0.5, 1.01, 1)])
+@pytest.mark.parametrize("step, of_xla, of_latency_hiding, time_of_xla", [("FSDP 64", 0.12, 0.5, 0.765), ("DPxTP+SP 8x8", 0.1, 0.2, 0.88)])
 def test_exposed_communication(step, of_xla, of_latency_hiding, time_of_xla):
     rows = orders.compare(step)
     exposed = {order: row["exposed"] for order, row in rows.items()}
@@ -14,3 +14,6 @@ def test_exposed_communication(step, of_xla, of_latency_hiding, time_of_xla):
     assert exposed["ours"] <= of_latency_hiding * exposed["xla latency hiding"], exposed
     assert rows["ours"]["seconds"] <= time_of_xla * rows["xla"]["seconds"], rows
     assert rows["ours"]["seconds"] <= 1.001 * min(row["seconds"] for row in rows.values())
+    # Weights that are gathered layers ahead need no pieces; the collectives of tensor parallelism do.
+    needs_pieces = "TP" in step
+    assert (rows["ours"]["exposed"] < 0.3 * rows["ours, whole"]["exposed"]) == needs_pieces, rows

@@ -1,6 +1,7 @@
 """Collectives that are combined, moved and overlapped: the values stay, and other steps run between start and done."""
 
 import json
+import pathlib
 
 import pytest
 from test_processes import SETUP, Job, two_hosts  # noqa: F401 (a fixture)
@@ -93,6 +94,22 @@ with np.errstate(invalid="ignore"):
 assert nothing.shape == (ALL * ALL, 0)
 print("well")
 """
+
+PIECES = """
+import sys
+sys.path.insert(0, os.environ["PIECES"])
+import pieces
+print("well", pieces.check_all(ALL))
+"""
+
+
+@pytest.mark.parametrize("count, devices", [(2, 1), (4, 1), (1, 3), (1, 4)])
+def test_pieces(tmp_path, count, devices):
+    """Products beside collectives that are sent in pieces."""
+    with Job(tmp_path, count, SETUP + PIECES, devices, PIECES=str(pathlib.Path(__file__).parent), TILEWRIGHT_COMPILE_REMARKS="communicate") as job:
+        texts = job.wait()
+    assert all("well 12" in text for text in texts)
+    assert texts[0].count("is sent in") >= 13, "two collectives of mlp and one of the others are sent in pieces"
 
 
 @pytest.mark.parametrize("count, devices", [(2, 1), (4, 1), (1, 4)])

@@ -55,6 +55,15 @@ int64_t memoryOfDevice(int64_t limit, const CompileOptions &options, const PJRT_
   return limit / std::max<int64_t>(sharing, 1);
 }
 
+/// Whether all devices are threads of this process. Each of them copies the data of a collective by
+/// itself, so no product hides it.
+bool isOneHostProcess(const PJRT_Client *client) {
+  if (!client || client->runtime->addressableDevices().empty())
+    return false;
+  return client->runtime->addressableDevices().size() == client->runtime->devices().size() &&
+         client->runtime->addressableDevices().front()->defaultMemory().isHostMemory();
+}
+
 } // namespace
 
 Result<std::shared_ptr<const artifact::Executable>>
@@ -71,6 +80,8 @@ compileProgram(const PJRT_Program *program, const CompileOptions &compileOptions
   request.replicas = compileOptions.replicas;
   request.partitions = compileOptions.partitions;
   request.deviceMemory = memoryOfDevice(options.runtime.memoryLimit, compileOptions, client);
+  if (options.communicate.windows == "auto" && isOneHostProcess(client))
+    options.communicate.windows = "never";
   request.options = std::move(options);
   request.warn = warnOnce;
   if (program->code_size <= sourceLimit)

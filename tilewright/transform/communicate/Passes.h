@@ -14,8 +14,10 @@ namespace tilewright::communicate {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/communicate/Passes.h.inc"
 
-/// Adds all passes of the phase; runs on a module.
-void buildCommunicatePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {});
+/// Adds all passes of the phase; runs on a module. `cluster`: the cluster whose prices decide, as
+/// predict::findCluster() takes it; typical prices of the target if empty.
+void buildCommunicatePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
+                              const std::string &cluster = "");
 
 /// Registers the passes and the pipeline (`communicate`) by name.
 void registerCommunicatePasses();

@@ -87,6 +87,36 @@ def CombineCollectivesPass : Pass<"communicate-combine", "::mlir::func::FuncOp">
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def WindowProductsPass : Pass<"communicate-window-products", "::mlir::func::FuncOp"> {
+  let summary = "Sends collectives in pieces beside the products that make or read them";
+  let description = [{
+    A product whose operand is gathered waits for all of it, and a sum waits for all of a product. In pieces
+    both proceed at the same time: a piece is sent while another one is multiplied (collective matmul).
+
+    Before:  %g = all_gather(%x) along 0           After:  %x1 = collective_permute(%x)    // of the next rank
+             %y = dot(%g, %w)                              %y0 = dynamic_update_slice(%zeros, dot(%x, %w), %rank * 16)
+                                                           %y  = dynamic_update_slice(%y0, dot(%x1, %w), (%rank + 1) mod 2 * 16)
+
+    Before:  %y = dot(%x, %w)                      After:  %s1 = collective_permute(dot(%x[rows of the next rank], %w))
+             %s = reduce_scatter(%y) along 0               %s  = add %s1, dot(%x[own rows], %w)
+
+    Before:  %y = dot(%x, %w)                      After:  %s0 = all_reduce(dot(%x[0:16], %w))
+             %s = all_reduce(%y)                           %s1 = all_reduce(dot(%x[16:32], %w))
+                                                           %s  = concatenate %s0, %s1
+
+    A window of n ranks has n products and n - 1 permutes, straight-line code without a loop, so that other
+    steps can run between them. Equal windows are taken together if the predicted time of the block falls.
+
+    Input: the program of one device. Output: the same meaning. Numerics: a reduce_scatter adds in the order of a
+    ring, and a product along whose sums pieces are gathered adds piece by piece, small floats in f32.
+  }];
+  let options = [Option<"cluster", "cluster", "std::string", "",
+                        "The cluster whose prices decide; typical rates of the target if empty">,
+                 Option<"always", "always", "bool", "false", "Whatever it costs; for tests">];
+  let statistics = [Statistic<"numWindows", "windows", "Collectives that are sent in pieces">];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
+}
+
 def DeviceFormsPass : Pass<"communicate-device-forms", "::mlir::func::FuncOp"> {
   let summary = "Writes collectives in the forms that a library for GPUs knows";
   let description = [{

@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace tilewright::communicate {
 
-void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &options) {
+void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &options,
+                              const std::string &cluster) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSimplifyCollectivesPass());
   if (options.loops) {
@@ -20,10 +21,14 @@ void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &o
     if (options.overlap)
       functions.addPass(createPipelineLoopsPass(pipelining));
   }
-  // Last, because collectives of an iteration that were moved together can be combined.
+  // Late, because collectives of an iteration that were moved together can be combined.
   CombineCollectivesPassOptions combining;
   combining.bytes = options.combineBytes;
   functions.addPass(createCombineCollectivesPass(combining));
+  // After combining, which would join the pieces again.
+  if (const bool isAlways = options.windows == "always";
+      isAlways || (options.windows == "auto" && options.overlap))
+    functions.addPass(createWindowProductsPass({.cluster = cluster, .always = isAlways}));
   functions.addPass(createDeviceFormsPass());
   functions.addPass(createVerifyCollectivesPass());
 }

@@ -1,0 +1,64 @@
+// Window: a collective and the products beside which it can be sent in pieces.
+#ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_WINDOW_H
+#define TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_WINDOW_H
+
+#include "tilewright/transform/communicate/window/Parts.h"
+#include "tilewright/transform/communicate/window/Ring.h"
+#include "tilewright/transform/communicate/window/TensorCost.h"
+
+#include <string>
+
+namespace tilewright::communicate {
+
+/// A product of which one operand is a gathered value.
+struct GatheredProduct {
+  stablehlo::DotGeneralOp dot;
+  bool isLhs = false; // the side of the gathered value
+  ProductRole role;
+};
+
+struct Window {
+  enum class Form : uint8_t {
+    gather,  // all_gather, then products: each piece is multiplied when it has arrived
+    scatter, // products, then reduce_scatter: the sum of a piece travels from rank to rank
+    reduce,  // products, then all_reduce, of one piece after the other
+  };
+  Form form = Form::gather;
+  mlir::Operation *collective = nullptr;
+  int64_t dim = 0;                                // of the whole tensor
+  int64_t pieces = 0, length = 0;                 // length of a piece along `dim`
+  std::optional<Ring> ring;                       // of gather and scatter
+  llvm::SmallVector<GatheredProduct, 2> products; // of gather
+  bool hasOtherUses = false;                      // of the gathered value
+  std::optional<PartwiseValue> computed;          // of scatter and reduce
+
+  llvm::SmallVector<stablehlo::DotGeneralOp, 2> dots() const;
+};
+
+/// The times of the steps that a window consists of, in nanoseconds.
+struct WindowTimes {
+  double whole = 0;                     // of the collective that it replaces
+  double message = 0;                   // of one permute, or of the all_reduce of a piece
+  std::vector<double> products, pieces; // of each product, and of a piece of it
+  double movement = 0;                  // slices and updates for one piece
+};
+WindowTimes timesOf(const Window &window, const TensorCost &cost);
+
+/// The time that a window saves if nothing else hides the collective, and its cost if the link
+/// turns out to be infinitely fast: launches, copies and less efficient products.
+struct WindowGain {
+  double saved = 0, overhead = 0;
+};
+WindowGain gainOf(const WindowTimes &times, int64_t pieces, Window::Form form,
+                  const transform::Prices &prices);
+
+/// The window of a collective; nullopt with a reason, or without one if no product is near.
+std::optional<Window> findWindow(mlir::Operation *collective, const TensorCost &cost,
+                                 std::string &reason);
+
+/// Rewrites the collective and its products.
+void emit(const Window &window);
+
+} // namespace tilewright::communicate
+
+#endif // TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_WINDOW_H
