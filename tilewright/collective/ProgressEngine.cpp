@@ -4,6 +4,7 @@
 #include "tilewright/support/Trace.h"
 
 #include <algorithm>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -377,6 +378,7 @@ bool askForShortSlices() {
 
 void ProgressThread::work() {
   trace::nameThread("collective progress");
+  pthread_setname_np(pthread_self(), "tw progress"); // what top and /proc show
   askForShortSlices();
   std::unique_lock lock(mutex);
   while (true) {
