@@ -162,6 +162,10 @@ def products():
     for name, dtype, (batch, m, n, k) in [("f16", F16, (200, 64, 16, 128)), ("ragged_bf16", BF16, (156, 40, 24, 144)), ("pairs_f16", F16, (76, 256, 64, 136))]:
         a, b = numbers((batch, m, k), dtype), numbers((batch, n, k), dtype)
         yield product(f"gemm_stolen_{name}", a, b, ((2,), (2,)), ((0,), (0,)))
+    # The same with a computed operand, which four warps write to tensor memory; a pair writes that of both CTAs.
+    for name, (batch, m, n, k) in [("computed", (200, 64, 16, 128)), ("computed_pairs", (76, 256, 64, 144))]:
+        a, b = numbers((batch, m, k), E4M3), numbers((batch, n, k), BF16)
+        yield product(f"gemm_stolen_{name}", a, b, ((2,), (2,)), ((0,), (0,)), before=lambda a, b: (a.astype(jnp.bfloat16) * jnp.bfloat16(0.5), b), result=F32)
     a, b, bias = numbers((3, 200, 80), F16), numbers((3, 80, 136), F16), numbers((136,))
     yield product("gemm_tiles_batched", a, b, ((2,), (1,)), ((0,), (0,)))
     case = product("gemm_tiles_batched_bias", a, b, ((2,), (1,)), ((0,), (0,)), after=lambda d, c: jnp.maximum(d + c, 0).astype(jnp.float16),

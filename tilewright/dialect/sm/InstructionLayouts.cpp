@@ -117,22 +117,44 @@ static void appendDigits(const Digit &digit, llvm::ArrayRef<Digit> coordinate, D
   digits.append(found.rbegin(), found.rend());
 }
 
-Layout instruction::tensorRegisters(const Layout &accumulator, int64_t groups) {
-  const int64_t columns = accumulator.extent(Axis::tmemColumn);
-  const Layout load = tensorLoad(TensorLoad::x16b256, columns / 8);
+std::optional<Layout> instruction::tensorOperand(int64_t m, int64_t k, int64_t ctas) {
+  // A pair with 64 rows in each CTA would read two copies of each row.
+  if (ctas == 2 && m != 256)
+    return std::nullopt;
+  return tensorAccumulator(m, k, ctas);
+}
+
+Layout instruction::withPairedRows(const Layout &layout) {
+  llvm::SmallVector<Digits> dims(layout.getDims());
+  // The last digit of the rows has a multiple of 16 lanes.
+  const Digit lanes = dims[0].pop_back_val();
+  if (lanes.size > 16)
+    dims[0].push_back({lanes.size / 16, Axis::tmemLane, 16 * lanes.stride});
+  dims[0].append({{8, Axis::tmemLane, lanes.stride}, {2, Axis::tmemLane, 8 * lanes.stride}});
+  return Layout(dims).canonical();
+}
+
+Layout instruction::tensorRegisters(const Layout &tile, int64_t groups, int64_t bits) {
+  const int64_t columns = tile.extent(Axis::tmemColumn), packed = 32 / bits;
+  Layout access = tensorLoad(TensorLoad::x16b256, columns / 8);
+  if (packed > 1)
+    access = layout({rowPairs(packed),
+                     {{columns / (4 * packed), Axis::reg, 2 * packed},
+                      {4, Axis::lane, 1},
+                      {packed, Axis::reg, 1}}});
   // A lane is a quarter, one of its halves, and a row of the instruction.
-  Digits lane{{4, Axis::warp, 1}, {2, Axis::reg, load.extent(Axis::reg)}};
+  Digits lane{{4, Axis::warp, 1}, {2, Axis::reg, access.extent(Axis::reg)}};
   if (groups == 2)
     lane[1] = {2, Axis::group, 1};
-  lane.append(load.getDims()[0].begin(), load.getDims()[0].end());
+  lane.append(access.getDims()[0].begin(), access.getDims()[0].end());
   llvm::SmallVector<Digits> dims;
-  for (const Digits &old : accumulator.getDims()) {
+  for (const Digits &old : tile.getDims()) {
     Digits &digits = dims.emplace_back();
     for (const Digit &digit : old)
       if (digit.axis == Axis::tmemLane)
         appendDigits(digit, lane, digits);
       else if (digit.axis == Axis::tmemColumn)
-        appendDigits(digit, load.getDims()[1], digits);
+        appendDigits(digit, access.getDims()[1], digits);
       else
         digits.push_back(digit);
   }

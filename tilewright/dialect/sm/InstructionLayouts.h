@@ -32,16 +32,28 @@ std::optional<Layout> tmaBox(int64_t rows, int64_t columns, int64_t elementBytes
 /// shapes that tcgen05 does not have.
 std::optional<Layout> tensorAccumulator(int64_t m, int64_t n, int64_t ctas);
 
-/// The shapes of `tcgen05.ld`, and the layout of the registers that it loads, as a function of
+/// The left operand (m, k) of `tcgen05.mma` in tensor memory: its rows are in the lanes of the
+/// accumulator's rows. The column axis counts elements, of which a column holds 32 bits. nullopt
+/// for shapes that tcgen05 does not have, or whose rows are in more lanes than the accumulator's.
+std::optional<Layout> tensorOperand(int64_t m, int64_t k, int64_t ctas);
+
+/// A layout in tensor memory whose rows are permuted in groups of 16: row 2r is in the lane of row
+/// r of its group, and row 2r + 1 eight lanes further. Rows of a product may have any order, if
+/// both its left operand and its accumulator have it.
+Layout withPairedRows(const Layout &layout);
+
+/// The shapes of `tcgen05.ld` and `tcgen05.st`, and the layout of their registers, as a function of
 /// (lane, column) in tensor memory; `count` is the N of `.xN`.
 enum class TensorLoad { x32b32, x16b64, x16b128, x16b256 };
 Layout tensorLoad(TensorLoad shape, int64_t count);
 
-/// The registers in which `groups` warpgroups hold an accumulator of tensor memory (a result of
-/// tensorAccumulator) that they read with `tcgen05.ld` of shape 16x256b. A warp reads only its
-/// quarter of the lanes, which is warp % 4: one group reads both halves of a quarter, two groups
-/// read one half each, so that every row stays in one warp.
-Layout tensorRegisters(const Layout &accumulator, int64_t groups);
+/// The registers in which `groups` warpgroups hold a tile of tensor memory (a result of
+/// tensorAccumulator or tensorOperand) with elements of `bits` bits: they read 32 bits with
+/// `tcgen05.ld` of shape 16x256b, and write less, packed into words, with `tcgen05.st` of shape
+/// 16x128b. So a thread has the same pairs of an accumulator's columns as of an operand's.
+/// A warp accesses only its quarter of the lanes, which is warp % 4: one group accesses both halves
+/// of a quarter, two groups one half each, so that every row stays in one warp.
+Layout tensorRegisters(const Layout &tile, int64_t groups, int64_t bits = 32);
 
 } // namespace tilewright::sm::instruction
 

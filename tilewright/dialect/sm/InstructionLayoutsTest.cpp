@@ -182,4 +182,46 @@ TEST(InstructionLayouts, AccumulatorsAreReadByQuarters) {
                   .sameAs(instruction::wgmmaAccumulator(32)));
 }
 
+/// Every register of a left operand goes to the cell, and the part of the cell, that PTX's table of
+/// 16x128b stores gives; rows may be in pairs.
+TEST(InstructionLayouts, LeftOperandsAreWrittenByQuarters) {
+  struct {
+    int64_t m, k, ctas, groups, bits;
+  } cases[] = {{128, 64, 1, 1, 16}, {128, 64, 1, 2, 16}, {64, 64, 1, 1, 16},
+               {128, 128, 1, 1, 8}, {256, 64, 2, 1, 16}, {256, 128, 2, 2, 8}};
+  for (auto [m, k, ctas, groups, bits] : cases)
+    for (bool isPaired : {false, true}) {
+      Layout memory = *instruction::tensorOperand(m, k, ctas);
+      if (isPaired)
+        memory = instruction::withPairedRows(memory);
+      ASSERT_EQ(memory.problem(), "");
+      const Layout registers = instruction::tensorRegisters(memory, groups, bits);
+      ASSERT_EQ(registers.problem(), "");
+      EXPECT_EQ(registers.extent(Axis::group), groups);
+      const int64_t packed = 32 / bits;
+      for (int64_t row = 0; row < m; ++row)
+        for (int64_t column = 0; column < k; ++column) {
+          const Coordinates cell = memory.apply({row, column}), at = registers.apply({row, column});
+          // Half of the columns' elements are in a thread's registers of one half of the lanes: it
+          // has two rows of them, and four threads share a row.
+          const int64_t perHalf = k / 2, half = at[Axis::reg] / perHalf + at[Axis::group],
+                        q = at[Axis::reg] % perHalf / packed, t = at[Axis::lane];
+          ASSERT_EQ(at[Axis::cta], cell[Axis::cta]);
+          ASSERT_EQ(32 * at[Axis::warp] + 16 * half + t / 4 + 8 * (q & 1), cell[Axis::tmemLane])
+              << registers.str();
+          ASSERT_EQ(t % 4 + 4 * (q >> 1), cell[Axis::tmemColumn] / packed) << registers.str();
+          ASSERT_EQ(at[Axis::reg] % packed, cell[Axis::tmemColumn] % packed) << registers.str();
+        }
+    }
+  // Row 5 of every 16 is row 2 of the upper eight lanes.
+  const Layout paired = instruction::withPairedRows(*instruction::tensorOperand(128, 64, 1));
+  EXPECT_EQ(paired.apply({16 + 5, 0})[Axis::tmemLane], 16 + 2 + 8);
+  // A thread has the same pairs of a product's columns as of the next product's left operand.
+  EXPECT_EQ(instruction::tensorRegisters(*instruction::tensorAccumulator(128, 64, 1), 1).str(),
+            "[4 warp, 2 reg:32, 2 reg:2, 8 lane:4] [8 reg:4, 4 lane, 2 reg]");
+  EXPECT_EQ(instruction::tensorRegisters(*instruction::tensorOperand(128, 64, 1), 1, 16).str(),
+            "[4 warp, 2 reg:32, 2 reg:2, 8 lane:4] [8 reg:4, 4 lane, 2 reg]");
+  EXPECT_FALSE(instruction::tensorOperand(128, 64, 2)) << "rows would be in two copies";
+}
+
 } // namespace

@@ -194,17 +194,16 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   if (!needs.product || !capacities.machine)
     return false;
   // If the copy engine cannot load the operands, the kernel keeps them in registers and uses
-  // warp-level instructions (mma.sync). These also multiply tf32 that the copy engine cannot round.
-  // On chips with tensor memory they also multiply operands with a prologue, because tcgen05 reads
-  // no registers, and types that it does not have.
+  // warp-level instructions (mma.sync). These also multiply tf32 that the copy engine cannot round
+  // and, on chips with tensor memory, types that tcgen05 does not have.
   const bool hasTensorMemory = capacities.machine->matrixUnit == exec::MatrixUnit::tcgen05;
   const bool hasPrologue = needs.product->leftHasPrologue || needs.product->rightHasPrologue;
   const bool isInt8 = needs.product->types.left.isInteger(8);
   const bool ofWarps =
       (needs.product->types.isTf32 && !needs.product->canCopy) ||
       capacities.machine->matrixUnit == exec::MatrixUnit::mma ||
-      (hasTensorMemory && (!needs.product->canCopy || hasPrologue ||
-                           (isInt8 && capacities.machine->warpTypes.contains("s8"))));
+      (hasTensorMemory &&
+       (!needs.product->canCopy || (isInt8 && capacities.machine->warpTypes.contains("s8"))));
   if (!ofWarps && !needs.product->canCopy)
     return false;
   const pipeline::Machine machine =
@@ -224,8 +223,9 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isBF16()     ? "bf16"
               : types.left.isF16()      ? "f16"
                                         : "";
-  // Only the left operand of the instruction can be in registers, where a prologue leaves its
-  // result. If the right operand has the prologue, the product is computed transposed.
+  // Only the left operand of the instruction can be in registers or in tensor memory, where a
+  // prologue leaves its result. If the right operand has the prologue, the product is computed
+  // transposed.
   const bool isSwapped = !ofWarps && needs.product->rightHasPrologue;
   if (isSwapped) {
     std::swap(gemm.m, gemm.n);
@@ -234,7 +234,7 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   }
   if (!ofWarps && hasPrologue) {
     gemm.lhsBits = needs.product->prologueBits;
-    gemm.lhsInRegisters = true;
+    gemm.lhsIsComputed = true;
   }
   // The copy engine needs full 128-byte lines along N; threads can copy partial lines.
   if (needs.product->columnsInner && !ofWarps)

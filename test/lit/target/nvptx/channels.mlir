@@ -89,7 +89,7 @@ sm.kernel @filled grid [1] inputs 1 warps 4 {
 
 // -----
 
-// ERROR: E4051 target: while compiling kernel warps: 'sm.role' at {{.*}} must consist of whole warpgroups of 4 warps, got 2 warps, the first of which is warp 0
+// ERROR: E4051 target: while compiling kernel warps: 'sm.kernel' at {{.*}} must have roles that fill whole warpgroups of 4 warps; roles that share one must have equally many registers
 !x = !sm.buffer<64x64xf16, shared, <[64 offset:64] [64 offset] xor [offset 6:3 to offset 3]>>
 !in = !sm.channel<!x>
 sm.kernel @warps grid [1] inputs 1 warps 6 {

@@ -226,7 +226,7 @@ void KernelLowering::lowerCopy(sm::CopyOp copy) {
   case sm::Engine::stmatrix:
     return stores.stage(copy);
   case sm::Engine::tmem:
-    return tcgen05.load(copy);
+    return tcgen05.copy(copy);
   default:
     kernel.refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(),
                                ", which the GPU target does not support yet"));

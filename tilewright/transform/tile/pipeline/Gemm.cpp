@@ -68,6 +68,13 @@ int64_t stepOverhead(MatrixUnit unit) {
 /// 3.4 from s8, 5.7 from i4 with group scales.
 constexpr double prologueInstructions = 4;
 
+/// The cycles in which threads compute one iteration's left operand. Four schedulers each issue one
+/// warp instruction per cycle, for 32 elements.
+int64_t prologueCycles(const Gemm &gemm, const GemmChoice &choice) {
+  return gemm.lhsIsComputed ? ceilDivide(double(choice.m) * choice.k * prologueInstructions, 4 * 32)
+                            : 0;
+}
+
 /// Whether two CTAs multiply one tile together with tcgen05.
 bool isPair(const Machine &machine, const GemmChoice &choice) {
   return machine.matrixUnit == MatrixUnit::tcgen05 && choice.clusterM == 2;
@@ -99,20 +106,18 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
     read = warp.warps * choice.k * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) / 8;
   }
   int64_t shared = ceilDivide(read, double(machine.sharedBytesPerCycle));
-  // Four schedulers each issue one warp instruction per cycle, for 32 elements.
-  int64_t issue = gemm.lhsInRegisters
-                      ? ceilDivide(double(choice.m) * choice.k * prologueInstructions, 4 * 32)
-                      : 0;
   ProductCycles product{tensor, "the tensor core"};
   if (shared > product.cycles)
     product = {shared, "shared memory"};
-  if (issue > product.cycles)
+  // With wgmma the warps that compute the operand multiply, too.
+  if (const int64_t issue = prologueCycles(gemm, choice);
+      machine.matrixUnit == MatrixUnit::wgmma && issue > product.cycles)
     product = {issue, "the prologue"};
   product.cycles += stepOverhead(machine.matrixUnit);
   return product;
 }
 
-enum : unsigned { copies, tensor };
+enum : unsigned { copies, tensor, lanes };
 
 /// Bytes of shared memory for mbarriers, tables and the alignment of swizzled slots.
 constexpr int64_t reservedBytes = 2048;
@@ -123,10 +128,12 @@ constexpr int64_t mathRegisters = 56, loadRegisters = 40;
 int64_t warpGroups(const GemmChoice &choice) {
   return std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
 }
+/// The columns of tensor memory in a slot of a computed left operand: its depth is one line.
+constexpr int64_t lineColumns = 128 / 4;
 /// Registers per thread for a left operand with a prologue: the operand as the instruction reads
 /// it, and the raw data as it was loaded, at most two elements per register.
 int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t groups) {
-  if (!gemm.lhsInRegisters)
+  if (!gemm.lhsIsComputed)
     return 0;
   int64_t elements = choice.m * choice.k / (128 * groups);
   return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
@@ -149,8 +156,9 @@ int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n) {
 }
 
 int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n) {
-  const bool fits = 2 * n + scaleColumns(gemm, m, n) <= machine.limits.tensorColumns;
-  return fits || gemm.scaleBytes == 0 ? 2 : 1;
+  // One slot of a computed operand is written while another is multiplied.
+  const int64_t others = scaleColumns(gemm, m, n) + (gemm.lhsIsComputed ? 2 * lineColumns : 0);
+  return others == 0 || 2 * n + others <= machine.limits.tensorColumns ? 2 : 1;
 }
 
 Machine withWarpProducts(Machine machine) {
@@ -199,6 +207,21 @@ WarpGrid warpGrid(const GemmChoice &choice) {
   return {alongM, alongN};
 }
 
+/// Lets a role of its own compute the left operand: from a slot of shared memory to one of tensor
+/// memory, where the instruction reads it.
+static void computeLhs(PipelineProblem &problem, const Gemm &gemm, const Machine &machine,
+                       const GemmChoice &choice) {
+  const int64_t cycles = prologueCycles(gemm, choice), done = cycles + machine.matrixLatency;
+  problem.loop.units.push_back({"the warps that compute", 1});
+  problem.loop.ops.push_back({"computing lhs", lanes, cycles, done});
+  problem.loop.dependences[0] = {0, 3, problem.loop.ops[0].latency};
+  problem.loop.dependences.push_back({3, 2, done});
+  problem.buffers[0].readers = {{3, 0}};
+  problem.buffers.push_back({"computed lhs", 3, {{2, 0}}, Space::tensor, lineColumns});
+  problem.channels = {
+      {"lhs", {0}, gemm.hint.stages}, {"rhs", {1}, gemm.hint.stages}, {"computed lhs", {2}}};
+}
+
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   PipelineProblem problem;
   StepBytes bytes = stepBytes(gemm, choice);
@@ -222,6 +245,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.buffers = {{"lhs", 0, {{2, 0}}, Space::shared, bytes.lhs},
                      {"rhs", 1, {{2, 0}}, Space::shared, rhsBytes}};
   problem.channels = {{"operands", {0, 1}, gemm.hint.stages}};
+  if (inTensorMemory && gemm.lhsIsComputed)
+    computeLhs(problem, gemm, machine, choice);
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   problem.limits.sharedReserved = reservedBytes;
@@ -249,11 +274,15 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     // The accumulator is in tensor memory: N columns for each of two tiles in flight. Only the
     // epilogue needs registers for it. Only whole warpgroups can pass registers to each other, and
     // the roles that copy and multiply have one warp each.
-    problem.limits.movesRegisters = false;
+    problem.limits.movesRegisters &= gemm.lhsIsComputed;
     problem.roles = {
         {"load", {copies}, 1, loadRegisters, 0, 1},
         {"mma", {tensor}, 1, loadRegisters, 0, 1},
         {"epilogue", {}, 4, mathRegisters, choice.m * choice.n, choice.m == 64 ? 1 : 2}};
+    if (gemm.lhsIsComputed)
+      problem.roles.append(
+          {{"compute", {lanes}, 4, mathRegisters + prologueRegisters(gemm, choice, 1), 0, 1},
+           {"idle", {}, 2, loadRegisters, 0, 1}});
   } else {
     WarpTile warp = warpTile(choice);
     problem.roles = {{"all",
@@ -397,6 +426,8 @@ TileCycles tileCycles(const Gemm &gemm, const Machine &machine, const GemmChoice
   // tile fills the pipeline again.
   int64_t fill =
       machine.copyLatency + problem.loop.ops[0].occupancy + problem.loop.ops[1].occupancy;
+  if (problem.loop.ops.size() > 3)
+    fill += problem.loop.ops[3].latency;
   int64_t perTile = mainloop + exposed;
   return {choice.waves * (perTile + rest + fill / resident) + epilogue - exposed,
           choice.waves * perTile + fill + epilogue - exposed + rest, fill + rest};
@@ -425,7 +456,12 @@ void explainTiles(GemmChoice &choice, const Gemm &gemm, const Grid &grid) {
                 100);
   addReason(choice, "{0} multiply-adds, {1} bytes of operands loaded, {2} bytes stored",
             choice.counts.multiplyAdds, choice.counts.loadedBytes, choice.counts.storedBytes);
-  if (gemm.lhsInRegisters)
+  if (gemm.lhsIsComputed && choice.plan.channels.size() > tensorLhs)
+    addReason(choice,
+              "its left operand has a prologue: four warps compute it, in {0} cycles for each "
+              "iteration, and write it to {1} slots of tensor memory",
+              prologueCycles(gemm, choice), choice.plan.channels[tensorLhs].depth);
+  else if (gemm.lhsIsComputed)
     addReason(choice,
               "its left operand goes through registers, because it has a prologue, and takes {0} "
               "registers per thread",
@@ -604,7 +640,7 @@ std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine, std:
     return ranked;
   }
   // A prologue produces elements of the right operand's width, whatever their width in memory.
-  int64_t widest = gemm.lhsInRegisters ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
+  int64_t widest = gemm.lhsIsComputed ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
   bool registers = machine.matrixUnit == MatrixUnit::mma;
   llvm::SmallVector<int64_t> sidesM, sidesN, depths;
   if (registers) {

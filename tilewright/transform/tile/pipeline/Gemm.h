@@ -48,8 +48,9 @@ struct Gemm {
   /// The bytes of scales for each row of lhs (column of rhs) and iteration; 0 without scales.
   int64_t scaleBytes = 0;
   /// Whether the left operand has a prologue: threads read it from shared memory, in elements of
-  /// `lhsBits`, and pass it to the instruction in registers, in elements of `rhsBits`.
-  bool lhsInRegisters = false;
+  /// `lhsBits`, and pass it to the instruction in elements of `rhsBits`: in registers, or in tensor
+  /// memory.
+  bool lhsIsComputed = false;
   /// The number of columns of a tile must be a multiple of this, for example 64 if the copy engine
   /// copies rows of 128 bytes along N.
   int64_t columnStep = 8;
@@ -109,12 +110,18 @@ int64_t scaledRows(int64_t rows);
 /// columns) are four columns of 32 lanes.
 int64_t scaleColumns(const Gemm &gemm, int64_t m, int64_t n);
 
-/// The accumulators of `n` columns: two, or one if scales leave no columns of tensor memory for a
-/// second one.
+/// The accumulators of `n` columns: two, or one if scales or a computed operand leave no columns of
+/// tensor memory for a second one.
 int64_t accumulatorSlots(const Gemm &gemm, const Machine &machine, int64_t m, int64_t n);
 
-/// The roles of a plan whose accumulator is in tensor memory, by their index.
-enum TensorRole : unsigned { tensorLoad, tensorMma, tensorEpilogue };
+/// The roles of a plan whose accumulator is in tensor memory, by their index. The last two exist if
+/// the left operand has a prologue: one computes it; the warps of the other one do nothing, and
+/// complete the warpgroup of those that load and multiply, because only whole warpgroups can pass
+/// registers to each other.
+enum TensorRole : unsigned { tensorLoad, tensorMma, tensorEpilogue, tensorCompute, tensorIdle };
+/// The channels of such a plan. Without a prologue the first one has both operands, and there are
+/// no others; with one, the raw left operand, the right one, and the computed left one.
+enum TensorChannel : unsigned { tensorOperands, tensorRhs, tensorLhs };
 
 /// The number of warps along M and along N for mma.sync. Each warp computes one rectangle of the
 /// tile.

@@ -62,7 +62,7 @@ TEST(Gemm, ALeftSideThatIsComputedTakesRegistersAndInstructions) {
   Machine machine = machineWithRoles();
   Gemm plain{4096, 4096, 4096}, computed = plain;
   computed.lhsBits = 8;
-  computed.lhsInRegisters = true;
+  computed.lhsIsComputed = true;
   // 64x64 elements for 128 threads: 32 elements of 16 bits, and 32 bytes that are read in twos.
   GemmChoice tile{128, 128, 64};
   EXPECT_EQ(gemmProblem(computed, machine, tile).roles[1].registers,
@@ -213,6 +213,51 @@ TEST(Gemm, AccumulatorsInTensorMemoryAreAChannel) {
   machine.warpTypes.insert("f16");
   EXPECT_TRUE(rankTiles(gemm, machine).empty());
   EXPECT_FALSE(rankTiles(gemm, withWarpProducts(machine)).empty());
+}
+
+/// A left operand that threads compute goes through three channels: raw in shared memory, then in
+/// tensor memory, beside the right one. Its slots and the accumulators share the columns.
+TEST(Gemm, AComputedOperandInTensorMemoryHasItsOwnRole) {
+  Machine machine = machineWithRoles();
+  machine.matrixUnit = MatrixUnit::tcgen05;
+  machine.limits.tensorColumns = 512;
+  machine.products["f16"] = 4096;
+  machine.l2BytesPerCycle = 6400;
+  std::string reason;
+  Gemm gemm{4096, 4096, 4096};
+  gemm.lhsBits = 8;
+  gemm.lhsIsComputed = true;
+  std::optional<GemmChoice> choice = costOfTile(gemm, machine, {128, 224, 64}, reason);
+  ASSERT_TRUE(choice) << reason;
+  EXPECT_EQ(choice->accumulators, 2);
+  EXPECT_EQ(choice->plan.channels[tensorLhs].depth, 2);
+  EXPECT_EQ(choice->plan.tensorColumns, 2 * 224 + 2 * 32);
+  PipelineProblem problem = gemmProblem(gemm, machine, *choice);
+  EXPECT_EQ(problem.buffers[0].size, 128 * 64) << "raw bytes";
+  EXPECT_EQ(findFault(problem, choice->plan), std::nullopt);
+  // The epilogue has 112 registers of the accumulator; roles that share a warpgroup have equally
+  // many.
+  EXPECT_EQ(choice->plan.threads, 16 * 32);
+  EXPECT_GE(choice->plan.roles[tensorEpilogue].registers, 112 + 56);
+  EXPECT_EQ(choice->plan.roles[tensorIdle].registers, choice->plan.roles[tensorLoad].registers);
+  EXPECT_EQ(choice->plan.roles[tensorIdle].registers, choice->plan.roles[tensorMma].registers);
+  // All wait for each other in a circle if the role that multiplies takes the operand before it has
+  // an accumulator that only this operand's slot would free.
+  ChannelGraph graph = channelGraph(problem, choice->plan);
+  EXPECT_EQ(findDeadlock(graph), std::nullopt);
+  graph.channels[tensorLhs].depth = 0;
+  EXPECT_THAT(findDeadlock(graph).value_or(""), HasSubstr("computed lhs"));
+  // Beside 256 columns of an accumulator there is no place for another one and two slots.
+  machine.limits.registers = 1 << 17;
+  std::optional<GemmChoice> wide = costOfTile(gemm, machine, {128, 256, 64}, reason);
+  ASSERT_TRUE(wide) << reason;
+  EXPECT_EQ(wide->accumulators, 1);
+  machine.limits.tensorColumns = 256;
+  EXPECT_FALSE(costOfTile(gemm, machine, {128, 256, 64}, reason));
+  EXPECT_THAT(reason, HasSubstr("columns of tensor memory"));
+  // If there are few columns, the threads cannot compute as fast as the unit multiplies.
+  machine.limits.tensorColumns = 512;
+  EXPECT_EQ(costOfTile(gemm, machine, {128, 32, 64}, reason)->plan.schedule.interval, 256);
 }
 
 TEST(Gemm, MachineWithoutTheTypeHasNoTile) {

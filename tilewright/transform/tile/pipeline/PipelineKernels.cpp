@@ -126,7 +126,7 @@ Gemm gemmOf(const Product &product) {
     if (type.getNumElements() == product.m * product.n && type.getElementType().isIntOrFloat())
       gemm.resultBits += type.getElementTypeBitWidth();
   }
-  gemm.lhsInRegisters = product.lhs.hasPrologue;
+  gemm.lhsIsComputed = product.lhs.hasPrologue;
   const exec::Hint hint = exec::hintOf(product.kernel);
   gemm.hint = product.isSwapped ? hint.transposed() : hint;
   // A line of 128 bytes has four scales of 32 rows.
@@ -163,7 +163,7 @@ bool endsWithin(int64_t depth, const Operand &operand, bool kIsOuter) {
 }
 
 /// Why warp-specialized kernels cannot copy or multiply the operands; nullopt if they can.
-std::optional<std::string> whyNoRoles(const Product &product) {
+std::optional<std::string> whyNoRoles(const Product &product, MatrixUnit unit) {
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     int64_t rowBytes =
         cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
@@ -192,12 +192,13 @@ std::optional<std::string> whyNoRoles(const Product &product) {
     return llvm::formatv("its tile has depth {0}, but a line of 128 bytes has {1} elements",
                          product.k, line)
         .str();
-  // LLVM would let other code use a register of constant zeros while the instruction reads it.
-  if (product.lhs.hasPrologue && endsWithin(product.k - 16, product.lhs, product.lhs.transposed))
+  // LLVM would let other code use a register of constant zeros while wgmma reads it.
+  if (unit == MatrixUnit::wgmma && product.lhs.hasPrologue &&
+      endsWithin(product.k - 16, product.lhs, product.lhs.transposed))
     return llvm::formatv("the prologue of its {0} computes only zeros for a part of each tile",
                          product.isSwapped ? "rhs" : "lhs")
         .str();
-  // Registers could be rounded too, but not the other operand, which stays in shared memory.
+  // Threads could round it, too.
   tile::DotOp dot = product.dot;
   if (dot.getTf32() && product.lhs.hasPrologue)
     return llvm::formatv("the copy engine rounds operands to tf32, but its {0} has a prologue",
@@ -278,12 +279,6 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
     reason = "products with scales have 128 rows in the tensor memory of one CTA";
     return std::nullopt;
   }
-  if (machine.matrixUnit == MatrixUnit::tcgen05 && product.lhs.hasPrologue) {
-    reason = llvm::formatv("its {0} has a prologue, but tcgen05 reads no registers",
-                           product.isSwapped ? "rhs" : "lhs")
-                 .str();
-    return std::nullopt;
-  }
   if (product.lhs.hasPrologue && !llvm::isPowerOf2_64(choice.m)) {
     reason =
         llvm::formatv("threads read {0} rows of a slot, but must read a power of two", choice.m)
@@ -318,7 +313,7 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
 /// Chooses how to divide the tile among the CTAs of a cluster, with the plan.
 std::optional<GemmChoice> chooseRoles(const Product &product, const Gemm &gemm,
                                       const Machine &machine, std::string &reason) {
-  if (std::optional<std::string> problem = whyNoRoles(product)) {
+  if (std::optional<std::string> problem = whyNoRoles(product, machine.matrixUnit)) {
     reason = *problem;
     return std::nullopt;
   }

@@ -1,5 +1,7 @@
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 
+#include "tilewright/dialect/sm/InstructionLayouts.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -28,8 +30,17 @@ RegisterRoute routeOf(const Product &product) {
   return {};
 }
 
+std::optional<Layout> tensorLhsLayout(const Product &product, const GemmChoice &choice) {
+  std::optional<Layout> layout =
+      sm::instruction::tensorOperand(choice.m * choice.clusterM, choice.k, choice.clusterM);
+  return layout && routeOf(product).pairsRows ? sm::instruction::withPairedRows(*layout) : layout;
+}
+
 Layout fragmentLayout(const Product &product, const GemmChoice &choice) {
   const int64_t bits = multiplyBits(product);
+  if (choice.plan.roles.size() > tensorCompute)
+    return sm::instruction::tensorRegisters(*tensorLhsLayout(product, choice),
+                                            choice.plan.roles[tensorCompute].groups, bits);
   const int64_t packed = 32 / bits, groups = choice.plan.roles[1].groups;
   const int64_t steps = choice.k * bits / 256, blocks = choice.m / groups / 64;
   Layout::Digits rows, depth;
@@ -175,19 +186,21 @@ SmallVector<Value> Prologue::buildLoads(OpBuilder &b, const IRMapping &scalars) 
                              [&](Value load) { return buildValue(b, load, scalars); });
 }
 
-Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMapping &scalars) {
-  built.clear();
-  for (auto [load, value] : llvm::zip_equal(loadsPastSlot(), loaded))
-    built[load] = value;
+/// The dimensions of the raw tile that are the rows and the columns of its slot.
+static std::pair<unsigned, unsigned> slotDims(const Operand &operand) {
+  auto first = static_cast<unsigned>(operand.outerDims.front()),
+       second = static_cast<unsigned>(operand.innerDim);
+  if (operand.transposed)
+    std::swap(first, second);
+  return {first, second};
+}
+
+Value Prologue::read(OpBuilder &b, Value buffer) {
   tile::LoadOp load = product.lhs.load;
-  Location loc = load.getLoc();
   auto type = cast<sm::BufferType>(buffer.getType());
   Type element = cast<RankedTensorType>(load.getType()).getElementType();
   // The buffer has the two dimensions of the matrix; the load has all dimensions of memory.
-  auto first = static_cast<unsigned>(product.lhs.outerDims.front()),
-       second = static_cast<unsigned>(product.lhs.innerDim);
-  if (product.lhs.transposed)
-    std::swap(first, second);
+  auto [first, second] = slotDims(product.lhs);
   // A byte of a packed operand is in the registers of all threads that need one of its elements.
   const Layout &wanted = layouts.find(load.getResult())->second;
   const Layout held =
@@ -195,11 +208,20 @@ Value Prologue::build(OpBuilder &b, Value buffer, ValueRange loaded, const IRMap
           ? fragments
           : Layout(ArrayRef<Layout::Digits>({wanted.getDims()[first], wanted.getDims()[second]}),
                    wanted.getCopies(), wanted.getFlips());
-  Value raw = sm::CopyOp::create(
-                  b, loc, sm::withLayout(RankedTensorType::get(type.getShape(), element), held),
-                  routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(), false,
-                  DenseI64ArrayAttr())
-                  .getResult();
+  return sm::CopyOp::create(b, load.getLoc(),
+                            sm::withLayout(RankedTensorType::get(type.getShape(), element), held),
+                            routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(),
+                            false, DenseI64ArrayAttr())
+      .getResult();
+}
+
+Value Prologue::build(OpBuilder &b, Value raw, ValueRange loaded, const IRMapping &scalars) {
+  built.clear();
+  for (auto [load, value] : llvm::zip_equal(loadsPastSlot(), loaded))
+    built[load] = value;
+  tile::LoadOp load = product.lhs.load;
+  Location loc = load.getLoc();
+  auto [first, second] = slotDims(product.lhs);
   const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
   AffineMap map = AffineMap::get(rank, 0, {b.getAffineDimExpr(first), b.getAffineDimExpr(second)},
                                  b.getContext());

@@ -1,5 +1,5 @@
 // Prologue: the ops between a load and the matmul, computed in the registers from which the matrix
-// instruction reads its left operand.
+// instruction reads its left operand, or from which threads write it to tensor memory.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 
@@ -20,9 +20,11 @@ struct RegisterRoute {
 };
 RegisterRoute routeOf(const Product &product);
 
-/// The layout of the left operand (m, k) in registers, in blocks of wgmma's A. `m` is the size for
-/// the whole cluster.
+/// The layout of a computed left operand (m, k) in registers: blocks of wgmma's A or, for tcgen05,
+/// what threads write to tensor memory. `m` is the size for the whole cluster.
 sm::Layout fragmentLayout(const Product &product, const GemmChoice &choice);
+/// The layout of a computed left operand (m, k) in tensor memory; nullopt if tcgen05 has none.
+std::optional<sm::Layout> tensorLhsLayout(const Product &product, const GemmChoice &choice);
 
 /// Translates a layout of the product's matrix to a layout of the dot's tile, which may have
 /// leading dimensions of size 1 and may be transposed.
@@ -47,8 +49,10 @@ public:
   /// Builds the loads of an iteration that bypass the slot, such as group scales. They have a long
   /// latency, so they are issued one iteration ahead.
   llvm::SmallVector<mlir::Value> buildLoads(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
-  /// Builds the left operand (m, k) of an iteration from the buffer of its slot and its loads.
-  mlir::Value build(mlir::OpBuilder &b, mlir::Value buffer, mlir::ValueRange loaded,
+  /// Reads the raw tile of an iteration from the buffer of its slot.
+  mlir::Value read(mlir::OpBuilder &b, mlir::Value buffer);
+  /// Builds the left operand (m, k) of an iteration from its raw tile and its loads.
+  mlir::Value build(mlir::OpBuilder &b, mlir::Value raw, mlir::ValueRange loaded,
                     const mlir::IRMapping &scalars);
 
 private:

@@ -98,19 +98,33 @@ bool isInTensorMemory(const GemmChoice &choice) {
   return choice.plan.roles.size() > tensorEpilogue;
 }
 
-/// The accumulator in tensor memory.
-Layout tensorLayout(const GemmChoice &choice) {
-  return *sm::instruction::tensorAccumulator(choice.m * choice.clusterM, choice.n, choice.clusterM);
+/// Whether a role of its own computes the left operand, and writes it to tensor memory.
+bool isLhsInTensorMemory(const GemmChoice &choice) {
+  return choice.plan.roles.size() > tensorCompute;
+}
+
+/// The accumulator in tensor memory. `pairsRows` as in accumulatorLayout().
+Layout tensorLayout(const GemmChoice &choice, bool pairsRows) {
+  const Layout layout =
+      *sm::instruction::tensorAccumulator(choice.m * choice.clusterM, choice.n, choice.clusterM);
+  return pairsRows ? sm::instruction::withPairedRows(layout) : layout;
 }
 
 /// The accumulator in the registers in which the epilogue begins.
-Layout sumLayout(const Product &product, const GemmChoice &choice) {
+Layout sumLayout(const GemmChoice &choice, bool pairsRows) {
   if (isInTensorMemory(choice))
-    return sm::instruction::tensorRegisters(tensorLayout(choice),
+    return sm::instruction::tensorRegisters(tensorLayout(choice, pairsRows),
                                             choice.plan.roles[tensorEpilogue].groups);
   return accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
-                           choice.clusterN, choice.plan.roles[1].groups,
-                           product.lhs.hasPrologue && routeOf(product).pairsRows);
+                           choice.clusterN, choice.plan.roles[1].groups, pairsRows);
+}
+
+bool pairsRows(const Product &product) {
+  return product.lhs.hasPrologue && routeOf(product).pairsRows;
+}
+
+Layout sumLayout(const Product &product, const GemmChoice &choice) {
+  return sumLayout(choice, pairsRows(product));
 }
 
 /// Builds the kernel. Feasibility was checked before.
@@ -127,12 +141,19 @@ public:
     auto yield = tile::YieldOp::create(b, loc);
     b.setInsertionPoint(yield);
     if (isInTensorMemory(choice)) {
-      // A warp reads the lanes of tensor memory that its number selects, so the epilogue's warps
-      // come first.
+      // A warp accesses the lanes of tensor memory that its number selects, so the warpgroups that
+      // do so come first.
       auto epilogue = makeRole("epilogue", choice.plan.roles[tensorEpilogue]);
+      sm::RoleOp compute;
+      if (isLhsInTensorMemory(choice))
+        compute = makeRole("compute", choice.plan.roles[tensorCompute]);
       auto load = makeRole("load", choice.plan.roles[tensorLoad]);
       auto mma = makeRole("mma", choice.plan.roles[tensorMma]);
+      if (compute)
+        makeRole("idle", choice.plan.roles[tensorIdle]);
       fillTensorEpilogue(epilogue);
+      if (compute)
+        fillTensorCompute(compute);
       fillLoad(load);
       fillTensorMma(mma);
     } else {
@@ -151,7 +172,9 @@ private:
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel;
+  sm::ChannelOp channel;            // the operands, or the right one if the left one is computed
+  sm::ChannelOp rawChannel;         // only if a role computes the left operand
+  sm::ChannelOp lhsChannel;         // that operand, in tensor memory
   sm::ChannelOp resultChannel;      // only if the result is staged
   sm::ChannelOp accumulatorChannel; // only if the accumulator is in tensor memory
   /// Maps the arguments and scalars of the old kernel to those of the new one.
@@ -207,22 +230,33 @@ private:
     for (Operation &op : old.getBlock().without_terminator())
       if (isScalar(&op))
         b.clone(op, scalars);
-    SmallVector<sm::BufferType> buffers{bufferType(product.lhs, true),
-                                        bufferType(product.rhs, false)};
-    if (product.isScaled())
-      buffers.append({scaleBuffer(product.lhsScale), scaleBuffer(product.rhsScale)});
-    channel = sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers),
-                                    choice.plan.channels[0].depth);
-    if (isInTensorMemory(choice)) {
-      auto sum = sm::BufferType::get(b.getContext(), {product.m, product.n},
-                                     cast<RankedTensorType>(product.dot.getType()).getElementType(),
-                                     sm::Space::tensor,
-                                     sm::LayoutAttr::get(b.getContext(), tensorLayout(choice)));
-      // The next point is multiplied during the epilogue of this one, if there is a next one.
-      accumulatorChannel =
-          sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), {sum}),
-                                choice.persistent ? choice.accumulators : 1);
+    auto channelOf = [&](ArrayRef<sm::BufferType> buffers, int64_t depth) {
+      return sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers), depth);
+    };
+    auto inTensorMemory = [&](int64_t columns, Value of, const Layout &layout) {
+      return sm::BufferType::get(b.getContext(), {product.m, columns},
+                                 cast<RankedTensorType>(of.getType()).getElementType(),
+                                 sm::Space::tensor, sm::LayoutAttr::get(b.getContext(), layout));
+    };
+    if (isLhsInTensorMemory(choice)) {
+      rawChannel =
+          channelOf({bufferType(product.lhs, true)}, choice.plan.channels[tensorOperands].depth);
+      channel = channelOf({bufferType(product.rhs, false)}, choice.plan.channels[tensorRhs].depth);
+      lhsChannel = channelOf(
+          {inTensorMemory(product.k, product.lhs.tile, *tensorLhsLayout(product, choice))},
+          choice.plan.channels[tensorLhs].depth);
+    } else {
+      SmallVector<sm::BufferType> buffers{bufferType(product.lhs, true),
+                                          bufferType(product.rhs, false)};
+      if (product.isScaled())
+        buffers.append({scaleBuffer(product.lhsScale), scaleBuffer(product.rhsScale)});
+      channel = channelOf(buffers, choice.plan.channels[0].depth);
     }
+    // The next point is multiplied during the epilogue of this one, if there is a next one.
+    if (isInTensorMemory(choice))
+      accumulatorChannel = channelOf(
+          {inTensorMemory(product.n, product.dot, tensorLayout(choice, pairsRows(product)))},
+          choice.persistent ? choice.accumulators : 1);
     if (!choice.staged)
       return;
     std::string reason;
@@ -253,6 +287,14 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     IRMapping inside = scalars;
     enterIteration(b, product, loop.getInductionVar(), inside);
+    if (isLhsInTensorMemory(choice)) {
+      for (auto [operand, to] : {std::pair(product.lhs, rawChannel), {product.rhs, channel}}) {
+        auto slot = sm::AcquireOp::create(b, loc, to);
+        copyOperand(b, sm::Engine::tma, operand, slot.getResult(0), inside);
+        sm::PublishOp::create(b, loc, to);
+      }
+      return;
+    }
     auto slot = sm::AcquireOp::create(b, loc, channel);
     for (auto [operand, buffer] : {std::pair(product.lhs, 0), {product.rhs, 1}})
       copyOperand(b, sm::Engine::tma, operand, slot.getResult(buffer), inside,
@@ -286,12 +328,17 @@ private:
     b.setInsertionPointToStart(&role.getBody().front());
     auto sum = sm::AcquireOp::create(b, loc, accumulatorChannel);
     auto multiply = [&](Value isFirst) {
+      sm::TakeOp lhs;
+      if (lhsChannel)
+        lhs = sm::TakeOp::create(b, loc, lhsChannel);
       auto slot = sm::TakeOp::create(b, loc, channel);
-      auto mma =
-          sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05, slot.getResult(0),
-                            slot.getResult(1), Value(), sum.getResult(0), isFirst);
+      auto mma = sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05,
+                                   (lhs ? lhs : slot).getResult(0), slot.getResult(lhs ? 0 : 1),
+                                   Value(), sum.getResult(0), isFirst);
       if (product.isScaled())
         multiplyWithScales(mma, product.dot, slot.getResult(2), slot.getResult(3));
+      if (lhs)
+        sm::FreeOp::create(b, loc, lhsChannel);
       sm::FreeOp::create(b, loc, channel);
     };
     // The first iteration overwrites the accumulator. It is peeled, because testing for it in every
@@ -305,6 +352,41 @@ private:
       multiply(Value());
     }
     sm::PublishOp::create(b, loc, accumulatorChannel);
+  }
+
+  /// Computes the left operand in registers, and writes it to tensor memory.
+  void fillTensorCompute(sm::RoleOp role) {
+    b.setInsertionPointToStart(&role.getBody().front());
+    Prologue prologue(product, choice);
+    prologue.buildBefore(b, scalars);
+    auto loadOf = [&](Value number) {
+      IRMapping at = scalars;
+      enterIteration(b, product, number, at);
+      return prologue.buildLoads(b, at);
+    };
+    // Loads that bypass the slot are issued one iteration ahead. The last iteration has no next
+    // one, so it repeats its own.
+    SmallVector<Value> first = loadOf(constant(0));
+    auto loop =
+        scf::ForOp::create(b, loc, constant(0), constant(product.iterations), constant(1), first);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> next;
+    if (!first.empty())
+      next = loadOf(arith::MinSIOp::create(
+          b, loc, arith::AddIOp::create(b, loc, loop.getInductionVar(), constant(1)).getResult(),
+          constant(product.iterations - 1)));
+    IRMapping inside = scalars;
+    enterIteration(b, product, loop.getInductionVar(), inside);
+    auto slot = sm::TakeOp::create(b, loc, rawChannel);
+    Value raw = prologue.read(b, slot.getResult(0));
+    sm::FreeOp::create(b, loc, rawChannel);
+    Value lhs = prologue.build(b, raw, loop.getRegionIterArgs(), inside);
+    auto to = sm::AcquireOp::create(b, loc, lhsChannel);
+    sm::CopyOp::create(b, product.dot.getLoc(), Type(), sm::Engine::tmem, lhs, ValueRange(),
+                       to.getResult(0), ValueRange(), false, DenseI64ArrayAttr());
+    sm::PublishOp::create(b, loc, lhsChannel);
+    if (!first.empty())
+      scf::YieldOp::create(b, loc, next);
   }
 
   void fillTensorEpilogue(sm::RoleOp role) {
@@ -339,7 +421,7 @@ private:
       auto slot = sm::TakeOp::create(b, loc, channel);
       Value left = slot.getResult(0);
       if (prologue)
-        left = prologue->build(b, left, loaded, inside);
+        left = prologue->build(b, prologue->read(b, left), loaded, inside);
       return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, left, slot.getResult(1), acc,
                                Value(), Value())
           .getResult();
@@ -398,12 +480,7 @@ std::optional<std::string> whyNoEpilogue(const Product &product, const GemmChoic
   Epilogue epilogue(product, layout);
   if (epilogue.problem() || !choice.staged)
     return epilogue.problem();
-  Layout plain = sumLayout(product, choice);
-  if (!isInTensorMemory(choice))
-    plain =
-        accumulatorLayout(choice.m * choice.clusterM, choice.n * choice.clusterN, choice.clusterM,
-                          choice.clusterN, choice.plan.roles[1].groups, /*pairsRows=*/false);
-  if (!epilogue.staged() || !layout.sameAs(plain))
+  if (!epilogue.staged() || !layout.sameAs(sumLayout(choice, /*pairsRows=*/false)))
     return "the layout of its result differs from the accumulator's";
   return std::nullopt;
 }

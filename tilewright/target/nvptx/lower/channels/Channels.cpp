@@ -35,10 +35,11 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
         return kernel.refuse(op, concat("has a buffer in tensor memory, which must be alone in a "
                                         "channel of roles, on a chip with tensor memory, got ",
                                         all.chip.name));
-      state.tensorColumns = buffer.getLayout().getValue().extent(sm::Axis::tmemColumn);
+      state.tensorColumns = tensorColumnsOf(buffer);
       state.isReadByThreads = true;
       continue;
     }
+    state.copiers = std::max(state.copiers, buffer.getLayout().getValue().copyCount(sm::Axis::cta));
     state.offsets.push_back(state.slotBytes);
     // The swizzle pattern repeats every 1024 bytes.
     state.copyBytes += buffer.getBytes();
@@ -46,6 +47,8 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
   }
   for (mlir::Operation *user : op->getUsers()) {
     auto role = user->getParentOfType<sm::RoleOp>();
+    if (isa<sm::AcquireOp>(user) && isWrittenByThreads(cast<sm::AcquireOp>(user)))
+      state.writers = int64_t(role.getWarps());
     if (isa<sm::TakeOp>(user) && !is_contained(state.drainers, role))
       state.drainers.push_back(role);
     for (Value buffer : user->getResults())
@@ -87,7 +90,8 @@ void ChannelsLowering::initialize() {
     if (state.isOwn || state.isResult || state.turn)
       continue;
     // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
-    // every CTA of the cluster; for products in tensor memory, the unit does.
+    // every CTA that copies to its slots; for products in tensor memory, the unit does. The first
+    // CTA of a pair multiplies what the warps of both have written.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
       arrivals += state.isReadByTensorProducts ? 1
@@ -96,8 +100,9 @@ void ChannelsLowering::initialize() {
                       : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
     for (int64_t slot = 0; slot < state.depth; ++slot)
       for (auto [kind, count] :
-           {std::pair<int64_t, int64_t>(0, 1),
-            {1, state.isReadByTensorProducts ? 1 : arrivals * kernel.clusterSize()}})
+           {std::pair<int64_t, int64_t>(0,
+                                        state.writers ? state.writers * kernel.clusterSize() : 1),
+            {1, state.isReadByTensorProducts ? 1 : arrivals * arrivalCtas(state)}})
         b.make<NVVM::MBarrierInitOp>(
             kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count),
             Value());
@@ -110,6 +115,11 @@ void ChannelsLowering::initialize() {
   // No thread of any CTA may arrive at a barrier before it is initialized.
   waitForAll();
   all.tcgen05.useAllocation();
+}
+
+int64_t ChannelsLowering::arrivalCtas(const ChannelState &state) const {
+  // Products of a pair fill slots in both CTAs.
+  return state.copiers > 1 || state.tensorColumns ? kernel.clusterSize() : 1;
 }
 
 void ChannelsLowering::waitForAll() {
@@ -227,15 +237,36 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     std::deque<Value> &barriers = acquired[op.getChannel()];
     if (barriers.empty())
       return kernel.refuse(op, "publishes a slot that was not acquired");
-    if (state.tensorColumns)
-      all.tcgen05.commit(barriers.front());
+    if (state.isOfElements)
+      arrive(barriers.front(), kernel.warpCount() * Chip::warpSize, arrivalCtas(state));
+    else if (state.writers)
+      publishWritten(barriers.front());
     else
-      arrive(barriers.front(), kernel.warpCount() * Chip::warpSize);
+      all.tcgen05.commit(barriers.front());
     return barriers.pop_front();
   }
   // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
     kernel.refuse(op, "must be in a role");
+}
+
+void ChannelsLowering::publishWritten(Value barrier) {
+  all.tcgen05.waitForStores();
+  all.tcgen05.fenceBeforeSync();
+  b.make<NVVM::SyncWarpOp>(b.i32(-1));
+  Value on = b.zext(b.equal(kernel.axis(sm::Axis::lane), b.i32(0)), b.i32Type);
+  // The first CTA of a pair multiplies for both.
+  if (kernel.clusterSize() > 1)
+    b.assembly({},
+               "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
+               "mapa.shared::cluster.u32 there, $0, 0;\n"
+               "@on mbarrier.arrive.shared::cluster.b64 _, [there];\n}",
+               "r,r,~{memory}", {barrier, on});
+  else
+    b.assembly({},
+               "{\n.reg .pred on;\nsetp.ne.b32 on, $1, 0;\n@on mbarrier.arrive.shared::cta.b64 _, "
+               "[$0];\n}",
+               "r,r,~{memory}", {barrier, on});
 }
 
 void ChannelsLowering::take(sm::TakeOp op) {
@@ -322,7 +353,7 @@ void ChannelsLowering::free(sm::FreeOp op) {
   std::deque<HeldSlot> &held = taken[op.getChannel()];
   if (held.empty())
     return kernel.refuse(op, "frees a slot that was not taken");
-  if (!state.isReadByTensorProducts && !state.tensorColumns && !state.isOfElements)
+  if (all.chip.matrix == MatrixUnit::wgmma && !state.isOfElements)
     waitForReaders(op);
   if (state.isReadByTensorProducts) {
     held.pop_front();
@@ -348,16 +379,16 @@ void ChannelsLowering::free(sm::FreeOp op) {
       fenceAsyncProxy(b);
     b.make<NVVM::SyncWarpOp>(b.i32(-1));
   }
-  arrive(barrier, (state.isReadByThreads ? 1 : groupWarps) * Chip::warpSize);
+  arrive(barrier, (state.isReadByThreads ? 1 : groupWarps) * Chip::warpSize, arrivalCtas(state));
 }
 
-void ChannelsLowering::arrive(Value barrier, int64_t threads) {
+void ChannelsLowering::arrive(Value barrier, int64_t threads, int64_t ctas) {
   Value number = kernel.thread;
   if (threads < kernel.warpCount() * Chip::warpSize)
     number = b.bitAnd(number, b.i32(threads - 1));
-  Value isMine = b.unsignedLess(number, b.i32(kernel.clusterSize()));
+  Value isMine = b.unsignedLess(number, b.i32(ctas));
   Value on = b.zext(isMine, b.i32Type);
-  if (kernel.clusterSize() == 1)
+  if (ctas == 1)
     b.assembly({},
                "{\n.reg .pred on;\nsetp.ne.b32 on, $1, 0;\n@on mbarrier.arrive.shared::cta.b64 _, "
                "[$0];\n}",

@@ -80,6 +80,11 @@ private:
     bool isOfElements = false;
     /// The named barrier of the first warpgroup, if the channel is the turn of a role's warpgroups.
     std::optional<int64_t> turn;
+    /// The warps that write a slot in tensor memory, each of which arrives at the full barrier; 0
+    /// if copies or products fill it.
+    int64_t writers = 0;
+    /// The CTAs of the cluster that copy to a slot of this CTA: more than one with multicast.
+    int64_t copiers = 1;
     /// Columns of a slot in tensor memory, and the first of all slots; 0 in shared memory.
     int64_t tensorColumns = 0, firstColumn = 0;
     SharedMemory::Buffer slots, barriers;
@@ -95,8 +100,9 @@ private:
   void giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot);
   void waitForReaders(sm::FreeOp op);
   Value emptyBarrier(sm::FreeOp op, ChannelState &state);
-  /// Lets one thread of each `threads` arrive, in each CTA of the cluster.
-  void arrive(Value barrier, int64_t threads);
+  /// Lets one thread of each `threads` arrive in all `ctas` CTAs of the cluster or, if that is 1,
+  /// in its own.
+  void arrive(Value barrier, int64_t threads, int64_t ctas);
   /// Lets the role's first thread wait. The others must not: they could wait for a phase so late
   /// that the one after the next has its parity.
   void waitAsFirst(Value barrier, Value phase);
@@ -107,6 +113,10 @@ private:
   // Channels of kernels without roles (OwnChannels.cpp).
   void acquireOwn(sm::AcquireOp op, ChannelState &state);
   void publishOwn(ChannelState &state);
+  /// One thread of each warp arrives at the full barrier of a slot that all of them have written.
+  void publishWritten(Value barrier);
+  /// The CTAs in which the readers of a slot arrive at its empty barrier.
+  int64_t arrivalCtas(const ChannelState &state) const;
   void takeOwn(sm::TakeOp op, ChannelState &state);
   void freeOwn(sm::FreeOp op, ChannelState &state);
 

@@ -28,12 +28,48 @@ bool multiplies(mlir::Operation *op) {
   return op->walk([](sm::MmaOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
 }
 
+bool isIdle(sm::RoleOp role) { return role.getBody().front().without_terminator().empty(); }
+
+void RolesLowering::changeRegisters(sm::RoleOp role) {
+  b.make<NVVM::SetMaxRegisterOp>(uint32_t(role.getRegisters()),
+                                 int64_t(role.getRegisters()) > launchRegisters
+                                     ? NVVM::SetMaxRegisterAction::increase
+                                     : NVVM::SetMaxRegisterAction::decrease);
+}
+
+void RolesLowering::beginGroup(sm::RoleOp role) {
+  if (!changesRegisters || int64_t(role.getWarps()) % groupWarps == 0 ||
+      kernel.firstWarp % groupWarps != 0)
+    return;
+  // All warps of a warpgroup change their registers by the same instruction, and then go to the
+  // roles that share it.
+  Block *inside = b.newBlock();
+  afterGroup = b.newBlock();
+  Value warp = shuffleFrom(b, b.lshr(kernel.thread, b.i32(5)), b.i32(0));
+  b.branchIf(b.equal(b.lshr(warp, b.i32(2)), b.i32(kernel.firstWarp / groupWarps)), inside,
+             afterGroup);
+  b.moveTo(inside);
+  changeRegisters(role);
+}
+
+void RolesLowering::endGroup() {
+  if (!afterGroup || kernel.firstWarp % groupWarps != 0)
+    return;
+  b.branch(afterGroup);
+  b.moveTo(afterGroup);
+  afterGroup = nullptr;
+}
+
 void RolesLowering::role(sm::RoleOp role) {
+  beginGroup(role);
+  if (!isIdle(role))
+    emit(role);
+  kernel.firstWarp += int64_t(role.getWarps());
+  endGroup();
+}
+
+void RolesLowering::emit(sm::RoleOp role) {
   const auto warps = int64_t(role.getWarps());
-  if (changesRegisters && (warps % groupWarps != 0 || kernel.firstWarp % groupWarps != 0))
-    return kernel.refuse(role,
-                         concat("must consist of whole warpgroups of ", groupWarps, " warps, got ",
-                                warps, " warps, the first of which is warp ", kernel.firstWarp));
   Block *inside = b.newBlock(), *after = b.newBlock();
   Value whole = kernel.thread;
   const int64_t first = kernel.firstWarp * Chip::warpSize, threads = warps * Chip::warpSize;
@@ -52,11 +88,8 @@ void RolesLowering::role(sm::RoleOp role) {
   }
   b.branchIf(isHere, inside, after);
   b.moveTo(inside);
-  if (changesRegisters)
-    b.make<NVVM::SetMaxRegisterOp>(uint32_t(role.getRegisters()),
-                                   int64_t(role.getRegisters()) > launchRegisters
-                                       ? NVVM::SetMaxRegisterAction::increase
-                                       : NVVM::SetMaxRegisterAction::decrease);
+  if (changesRegisters && !afterGroup)
+    changeRegisters(role);
   // Thread and warp ids are relative to the role's first warp.
   kernel.thread =
       kernel.once([&]() -> Value { return first == 0 ? whole : b.sub(whole, b.i32(first)); });
@@ -88,7 +121,6 @@ void RolesLowering::role(sm::RoleOp role) {
   kernel.thread = whole;
   kernel.forgetThread();
   all.memory.forgetThread();
-  kernel.firstWarp += warps;
 }
 
 void RolesLowering::rounds(sm::RoleOp role) {
@@ -132,6 +164,20 @@ void RolesLowering::rounds(sm::RoleOp role) {
   b.moveTo(after);
 }
 
+/// Whether the roles fill whole warpgroups: each alone, or with others of as many registers.
+static bool formGroups(ArrayRef<sm::RoleOp> roles) {
+  int64_t filled = 0; // warps of the last group
+  uint64_t registers = 0;
+  for (sm::RoleOp role : roles) {
+    const auto warps = int64_t(role.getWarps());
+    if (filled != 0 && (role.getRegisters() != registers || filled + warps > groupWarps))
+      return false;
+    filled = (filled + warps) % groupWarps;
+    registers = role.getRegisters();
+  }
+  return filled == 0;
+}
+
 void RolesLowering::plan(const KernelInfo &info) {
   SmallVector<sm::RoleOp> roles(kernel.op.getBody().getOps<sm::RoleOp>());
   if (kernel.op.getPersistent() && roles.empty())
@@ -145,11 +191,14 @@ void RolesLowering::plan(const KernelInfo &info) {
                                       Chip::registersPerThread / 8 * 8);
   int64_t total = 0;
   // Only whole warpgroups can pass registers to each other. With tensor memory, roles may be
-  // smaller and then keep what they start with.
-  changesRegisters = all.chip.matrix == MatrixUnit::wgmma ||
-                     (all.chip.matrix == MatrixUnit::tcgen05 && all_of(roles, [](sm::RoleOp role) {
-                        return int64_t(role.getWarps()) % groupWarps == 0;
-                      }));
+  // smaller and then keep what they start with, unless they fill warpgroups together.
+  const bool areGroups = formGroups(roles);
+  if (all.chip.matrix == MatrixUnit::wgmma && !areGroups)
+    return kernel.refuse(kernel.op,
+                         concat("must have roles that fill whole warpgroups of ", groupWarps,
+                                " warps; roles that share one must have equally many registers"));
+  changesRegisters =
+      areGroups && (all.chip.matrix == MatrixUnit::wgmma || all.chip.matrix == MatrixUnit::tcgen05);
   for (sm::RoleOp role : roles)
     total += int64_t(role.getWarps()) * Chip::warpSize * int64_t(role.getRegisters());
   if (changesRegisters && total > launchRegisters * info.threads)

@@ -12,6 +12,8 @@ namespace tilewright::nvptx {
 bool isOfOneThread(sm::RoleOp role);
 /// Whether a role, loop or branch multiplies matrices.
 bool multiplies(mlir::Operation *op);
+/// Whether the role does nothing: its warps only complete a warpgroup.
+bool isIdle(sm::RoleOp role);
 
 /// Emits the code of each role, which only the role's warps run. In a persistent kernel, that code
 /// is inside a loop over the points of the grid.
@@ -24,10 +26,16 @@ public:
   void role(sm::RoleOp role);
 
 private:
+  void emit(sm::RoleOp role);
   void rounds(sm::RoleOp role);
+  void changeRegisters(sm::RoleOp role);
+  /// Begins, or ends, a warpgroup that several roles share.
+  void beginGroup(sm::RoleOp role);
+  void endGroup();
 
   int64_t launchRegisters = 0;
   bool changesRegisters = false;
+  Block *afterGroup = nullptr; // of the warpgroup that the current role shares with others
 };
 
 } // namespace tilewright::nvptx

@@ -27,7 +27,7 @@ void StealingLowering::declare() {
   if (!isUsed())
     return;
   for (sm::RoleOp role : kernel.op.getBody().getOps<sm::RoleOp>())
-    if (!requester && isOfOneThread(role) && !multiplies(role))
+    if (!requester && !isIdle(role) && isOfOneThread(role) && !multiplies(role))
       requester = role;
   if (all.chip.matrix != MatrixUnit::tcgen05 || !requester)
     return kernel.refuse(kernel.op, concat("is persistent by stealing, which needs a role that "
@@ -43,8 +43,9 @@ void StealingLowering::initialize() {
   // The empty barriers of the first CTA count the readers in all CTAs: one thread of each warp.
   int64_t readers = 0;
   for (sm::RoleOp role : kernel.op.getBody().getOps<sm::RoleOp>())
-    readers +=
-        (isOfOneThread(role) ? 1 : int64_t(role.getWarps())) * ctasOf(role, kernel.clusterSize());
+    if (!isIdle(role))
+      readers +=
+          (isOfOneThread(role) ? 1 : int64_t(role.getWarps())) * ctasOf(role, kernel.clusterSize());
   for (int64_t slot = 0; slot < 2 * slotCount; ++slot)
     b.make<NVVM::MBarrierInitOp>(kernel.shared.address(barriers, slot * barrierBytes),
                                  b.i32(slot < slotCount ? 1 : readers), Value());

@@ -126,8 +126,7 @@ Lanes RegisterOperandLowering::Prologue::emit(Value value, unsigned reg) {
 
 // --- The product ---
 
-/// Packs elements into one word of the instruction.
-static Value packWord(ThreadBuilder &b, ArrayRef<Lanes> elements, Type type) {
+Value packWord(ThreadBuilder &b, ArrayRef<Lanes> elements, Type type) {
   Type stored = type.isBF16() ? b.bf16Type : type.isF16() ? b.f16Type : b.i8Type;
   Value vector = b.poisonOf(b.vectorOf(stored, unsigned(elements.size())));
   for (auto [i, lanes] : enumerate(elements)) {

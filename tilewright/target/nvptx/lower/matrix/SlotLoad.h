@@ -26,6 +26,9 @@ using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
 Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
                 KnownRegisters &known);
 
+/// Packs elements of a computed operand into one word of the instruction.
+Value packWord(ThreadBuilder &b, llvm::ArrayRef<Lanes> elements, Type type);
+
 /// Whether a copy reads a slot into registers.
 bool isFromSlot(sm::CopyOp copy);
 

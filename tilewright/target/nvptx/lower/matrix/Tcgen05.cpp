@@ -5,6 +5,7 @@
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
+#include "tilewright/target/nvptx/lower/matrix/SlotLoad.h"
 #include "tilewright/target/nvptx/lower/matrix/WgmmaInstruction.h"
 
 using namespace llvm;
@@ -29,6 +30,20 @@ bool isReadByTensorProducts(Value channel) {
              auto mma = dyn_cast<sm::MmaOp>(reader);
              return mma && mma.getAtom() == sm::Atom::tcgen05;
            });
+  });
+}
+
+int64_t tensorColumnsOf(sm::BufferType buffer) {
+  return buffer.getLayout().getValue().extent(Axis::tmemColumn) *
+         int64_t(buffer.getElementType().getIntOrFloatBitWidth()) / 32;
+}
+
+bool isWrittenByThreads(sm::AcquireOp acquire) {
+  return any_of(acquire.getResults(), [](Value buffer) {
+    return any_of(buffer.getUsers(), [&](mlir::Operation *user) {
+      auto copy = dyn_cast<sm::CopyOp>(user);
+      return copy && copy.getEngine() == sm::Engine::tmem && copy.getTarget() == buffer;
+    });
   });
 }
 
@@ -109,11 +124,14 @@ void Tcgen05Lowering::useAllocation() {
     fenceAfterSync();
 }
 
-/// Whether the role takes or acquires a slot in tensor memory, or only takes.
-static bool usesTensorMemory(sm::RoleOp role, bool onlyTakes) {
+/// Whether the role takes or acquires a slot in tensor memory; or whether its threads read a slot
+/// that products have filled.
+static bool usesTensorMemory(sm::RoleOp role, bool onlyReads) {
   return role.getBody()
       .walk([&](mlir::Operation *op) {
-        const bool isSlot = isa<sm::TakeOp>(op) || (!onlyTakes && isa<sm::AcquireOp>(op));
+        bool isSlot = !onlyReads && isa<sm::AcquireOp>(op);
+        if (auto take = dyn_cast<sm::TakeOp>(op))
+          isSlot = !onlyReads || !isReadByTensorProducts(take.getChannel());
         return isSlot && any_of(op->getResultTypes(),
                                 [](Type type) {
                                   return cast<sm::BufferType>(type).getSpace() == sm::Space::tensor;
@@ -126,12 +144,12 @@ static bool usesTensorMemory(sm::RoleOp role, bool onlyTakes) {
 
 void Tcgen05Lowering::beginRole(sm::RoleOp role) {
   base = nullptr;
-  if (columns != 0 && usesTensorMemory(role, /*onlyTakes=*/false))
+  if (columns != 0 && usesTensorMemory(role, /*onlyReads=*/false))
     base = b.load(b.i32Type, kernel.shared.address(place));
 }
 
 void Tcgen05Lowering::endRole(sm::RoleOp role) {
-  if (columns == 0 || !usesTensorMemory(role, /*onlyTakes=*/true))
+  if (columns == 0 || !usesTensorMemory(role, /*onlyReads=*/true))
     return;
   // The role has waited for all products, and its warps have read the results.
   fenceBeforeSync();
@@ -206,6 +224,17 @@ constexpr int64_t upperDescriptor = (1024 >> 4) | 1 << 14 | int64_t(2) << 29;
 
 } // namespace
 
+/// Whether a buffer in tensor memory is a left operand as tcgen05 reads it; its rows may be paired.
+static bool isLeftOperand(sm::BufferType buffer, int64_t ctas) {
+  const sm::Layout &layout = buffer.getLayout().getValue();
+  if (layout.rank() != 2)
+    return false;
+  std::optional<sm::Layout> expected =
+      sm::instruction::tensorOperand(layout.cover(0), layout.cover(1), ctas);
+  return expected &&
+         (expected->sameAs(layout) || sm::instruction::withPairedRows(*expected).sameAs(layout));
+}
+
 Value Tcgen05Lowering::descriptor(Value low, int64_t upper) {
   return b.bitOr(b.zext(low, b.i64Type), b.i64(upper << 32));
 }
@@ -230,7 +259,13 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
                                      all.chip.name));
   std::optional<TensorKind> kind =
       tensorKindOf(lhs.getElementType(), rhs.getElementType(), sum.getElementType());
-  std::optional<wgmma::OperandWalk> a = wgmma::walkOf(lhs, 0), c = wgmma::walkOf(rhs, 1);
+  const bool isInTensorMemory = lhs.getSpace() == sm::Space::tensor;
+  std::optional<wgmma::OperandWalk> a, c = wgmma::walkOf(rhs, 1);
+  if (!isInTensorMemory)
+    a = wgmma::walkOf(lhs, 0);
+  // In tensor memory the left operand has K along the columns, eight of them in an instruction.
+  else if (isLeftOperand(lhs, kernel.clusterSize()))
+    a = wgmma::OperandWalk{.kInner = true, .step = 8};
   if (!kind)
     return kernel.refuse(mma, "multiplies types that tcgen05 does not support");
   if (lhs.getElementType().isF32() &&
@@ -245,6 +280,11 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   const auto depth = int64_t(alignTo(uint64_t(lhs.getShape()[1]), uint64_t(kind->depth)));
   const int64_t ctas = kernel.clusterSize();
   std::optional<sm::Layout> expected = sm::instruction::tensorAccumulator(rows, columns, ctas);
+  // Rows may have another order if the left operand has the same.
+  if (expected && isInTensorMemory &&
+      lhs.getLayout().getValue().canonical().getDims()[0] ==
+          sm::instruction::withPairedRows(*expected).getDims()[0])
+    expected = sm::instruction::withPairedRows(*expected);
   // Each CTA of a pair has half of the rows of one operand and half of the columns of the other.
   if (!expected || !expected->sameAs(layout) || columns % (rows == 64 ? 8 : 16 * ctas) != 0 ||
       clusterDigit(lhs.getLayout().getValue(), 0) != ctas ||
@@ -262,14 +302,19 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
     Value low = b.lshr(kernel.buffers[buffer].address, b.i32(4));
     return walk.lead ? b.bitOr(low, b.i32(walk.lead << 16)) : low;
   };
-  Value left = start(mma.getLhs(), *a), right = start(mma.getRhs(), *c);
+  Value left = isInTensorMemory ? kernel.buffers[mma.getLhs()].address : start(mma.getLhs(), *a);
+  Value right = start(mma.getRhs(), *c);
   auto whole = [&](Value low, int64_t steps) {
     return descriptor(b.add(low, b.i32(steps)), upperDescriptor);
+  };
+  auto leftOf = [&](int64_t steps) {
+    return isInTensorMemory ? Value(b.sharedPointer(b.add(left, b.i32(steps)), tensorSpace))
+                            : whole(left, steps);
   };
   auto [into, accumulates] = accumulator(mma);
   for (int64_t step = 0; step < depth / kind->depth; ++step)
     b.make<NVVM::Tcgen05MMAOp>(kind->kind, groupOf(kernel), NVVM::Tcgen05MMACollectorOp::DISCARD,
-                               /*aShift=*/false, into, whole(left, a->step * step),
+                               /*aShift=*/false, into, leftOf(a->step * step),
                                whole(right, c->step * step), b.i32(types),
                                step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
                                /*disableOutputLane=*/Value());
@@ -366,7 +411,74 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
   }
 }
 
-// --- Reading ---
+// --- Reading and writing ---
+
+void Tcgen05Lowering::copy(sm::CopyOp copy) {
+  if (copy.getResult())
+    load(copy);
+  else
+    store(copy);
+}
+
+Value Tcgen05Lowering::quarterOf(Value buffer, int64_t groups) {
+  Value warp = kernel.axis(Axis::warp);
+  Value first =
+      b.add(kernel.buffers[buffer].address, b.mul(b.bitAnd(warp, b.i32(3)), b.i32(32 * laneStep)));
+  if (groups == 2)
+    first = b.add(first, b.mul(b.lshr(warp, b.i32(2)), b.i32(16 * laneStep)));
+  return first;
+}
+
+/// How many groups of 16 lanes a warp accesses: each quarter of the lanes has two, unless a second
+/// warpgroup accesses the other one or the tile occupies only one.
+static int64_t halvesOf(const sm::Layout &memory, int64_t groups) {
+  return groups == 1 && memory.isDense(Axis::tmemLane) ? 2 : 1;
+}
+
+void Tcgen05Lowering::store(sm::CopyOp copy) {
+  auto buffer = dyn_cast<sm::BufferType>(copy.getTarget().getType());
+  auto type = dyn_cast<mlir::RankedTensorType>(copy.getSource().getType());
+  const auto bits = int64_t(buffer.getElementType().getIntOrFloatBitWidth());
+  if (!type || buffer.getSpace() != sm::Space::tensor || !copy.getTargetOffsets().empty() ||
+      !kernel.currentRole || !isLeftOperand(buffer, kernel.clusterSize()) || bits < 8 ||
+      bits > 16 || kernel.firstWarp % groupWarps != 0)
+    return kernel.refuse(copy,
+                         "must write a whole left operand of 8-bit or 16-bit elements to tensor "
+                         "memory in a role whose first warp is the first of a warpgroup");
+  const sm::Layout &memory = buffer.getLayout().getValue(), &layout = sm::layoutOf(type).getValue();
+  const int64_t groups = kernel.warpCount() / groupWarps;
+  if (!sm::instruction::tensorRegisters(memory, groups, bits).sameAs(layout))
+    return kernel.refuse(copy, concat("writes ", layout.str(), " to ", memory.str(),
+                                      ", which is not the layout of 16x128b stores"));
+  const ThreadLayout &threads = kernel.threadsOf(type);
+  const Tile &tile = kernel.tiles[copy.getSource()];
+  SmallVector<Value> words;
+  for (int64_t reg = 0; reg < int64_t(tile.size()); reg += 32 / bits) {
+    const auto first = unsigned(reg);
+    // Rows outside of the tile are multiplied, too.
+    words.push_back(
+        threads.isDead(first, type.getShape())
+            ? b.i32(0)
+            : packWord(b, ArrayRef(tile).slice(first, size_t(32 / bits)), buffer.getElementType()));
+  }
+  const int64_t halves = halvesOf(memory, groups), columns = tensorColumnsOf(buffer);
+  Value first = quarterOf(copy.getTarget(), groups);
+  size_t word = 0;
+  for (int64_t half = 0; half < halves; ++half)
+    for (int64_t column = 0; column < columns;) {
+      // An instruction writes four columns times a power of two, at most 256, of two words each.
+      const auto count = std::min<int64_t>(64, int64_t(bit_floor(uint64_t(columns - column) / 4)));
+      Value vector = b.poisonOf(b.vectorOf(b.i32Type, unsigned(2 * count)));
+      for (int64_t i = 0; i < 2 * count; ++i)
+        vector = b.insertElement(vector, words[word++], unsigned(i));
+      Value at = b.add(first, b.i32(half * 16 * laneStep + column));
+      b.make<NVVM::Tcgen05StOp>(/*unpack=*/false, NVVM::Tcgen05LdStShape::SHAPE_16X128B,
+                                b.sharedPointer(at, tensorSpace), vector, /*offset=*/Value());
+      column += 4 * count;
+    }
+}
+
+void Tcgen05Lowering::waitForStores() { b.make<NVVM::Tcgen05WaitOp>(NVVM::Tcgen05WaitKind::STORE); }
 
 void Tcgen05Lowering::load(sm::CopyOp copy) {
   auto buffer = dyn_cast<sm::BufferType>(copy.getSource().getType());
@@ -383,14 +495,8 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
     return kernel.refuse(copy, concat("reads ", memory.str(), " into ", layout.str(),
                                       ", which is not the layout of 16x256b loads"));
   const int64_t columns = memory.extent(Axis::tmemColumn);
-  // Each quarter of the lanes has two groups of 16. A warpgroup reads both, unless a second
-  // warpgroup reads the other one or the accumulator occupies only one.
-  const int64_t halves = groups == 1 && memory.isDense(Axis::tmemLane) ? 2 : 1;
-  Value warp = kernel.axis(Axis::warp);
-  Value first = b.add(kernel.buffers[copy.getSource()].address,
-                      b.mul(b.bitAnd(warp, b.i32(3)), b.i32(32 * laneStep)));
-  if (groups == 2)
-    first = b.add(first, b.mul(b.lshr(warp, b.i32(2)), b.i32(16 * laneStep)));
+  const int64_t halves = halvesOf(memory, groups);
+  Value first = quarterOf(copy.getSource(), groups);
   SmallVector<Value> words;
   for (int64_t half = 0; half < halves; ++half)
     for (int64_t column = 0; column < columns;) {

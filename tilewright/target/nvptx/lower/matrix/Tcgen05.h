@@ -34,8 +34,10 @@ public:
   /// The address of a column: an i32.
   Value address(int64_t column);
   void mma(sm::MmaOp mma);
-  /// Reads an accumulator into registers.
-  void load(sm::CopyOp copy);
+  /// Copies by `tmem`: reads an accumulator into registers, or writes a left operand.
+  void copy(sm::CopyOp copy);
+  /// Waits until what this thread has written is in tensor memory.
+  void waitForStores();
   /// Lets the unit arrive at the mbarrier when all products issued so far are complete.
   void commit(Value barrier);
   /// Orders accesses to tensor memory after, or before, a synchronization of threads.
@@ -50,6 +52,11 @@ private:
     Value accumulates; // whether the first instruction adds to it
   };
   Accumulator accumulator(sm::MmaOp mma);
+  void load(sm::CopyOp copy);
+  void store(sm::CopyOp copy);
+  /// The address of the calling warp's quarter of the lanes of a buffer. Of two warpgroups, the
+  /// second one accesses the upper half of each quarter.
+  Value quarterOf(Value buffer, int64_t groups);
   /// Multiplies with scales, which it first copies to tensor memory.
   void scaledMma(sm::MmaOp mma);
   /// Copies the scales of `rowGroups` groups of 128 rows to tensor memory, to the address `first`.
@@ -68,6 +75,13 @@ private:
   SharedMemory::Buffer place;
   Value base; // in the current role
 };
+
+/// The columns of a buffer in tensor memory. Its layout counts elements, of which a column holds 32
+/// bits.
+int64_t tensorColumnsOf(sm::BufferType buffer);
+
+/// Whether threads write the acquired slot, which is in tensor memory.
+bool isWrittenByThreads(sm::AcquireOp acquire);
 
 /// Whether the matrix unit itself frees the slots of the channel, because products accumulate in
 /// tensor memory.
