@@ -431,7 +431,7 @@ LogicalResult CarryOp::verify() {
   return verifyBody(*this, getCombiner().front(), {element, element}, {element});
 }
 
-/// Whether a tile has elements only along its last dimension.
+/// Whether all dimensions of a tile except the last have size 1.
 static bool isRow(RankedTensorType type) {
   return type.getRank() > 0 && type.getNumElements() == type.getShape().back();
 }

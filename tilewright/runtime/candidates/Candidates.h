@@ -39,7 +39,7 @@ public:
     double secondsPerProblem = 0.05;
     /// The time budget for all problems. Later ones are not measured.
     double secondsInAll = 60;
-    /// Measurements of other processes; new ones are added. Null: none.
+    /// Measurements that processes share; new ones are added to it. Null if they are not shared.
     std::shared_ptr<TuningFile> file = nullptr;
     /// Called with each measured decision, with the lock held.
     std::function<void(const Decision &)> onMeasured = nullptr;

@@ -53,7 +53,7 @@ Result<std::vector<Info>> lowerKernels(mlir::ModuleOp module, mlir::ModuleOp low
     Info info;
     info.name = kernel.getSymName().str();
     info.symbol = symbolFor(info.name, taken);
-    // Not info.name, which moves before the span ends.
+    // Do not use info.name: it is moved from before the span ends.
     trace::Span span("compile", std::string_view(kernel.getSymName()));
     lower(builder, kernel, info);
     TILEWRIGHT_TRY(std::move(builder.failure).during(concat("compiling kernel ", info.name)));

@@ -32,8 +32,9 @@ public:
   void forgetThread() { threadOffsets.clear(); }
 
 private:
-  /// The view of a tile at `offsets` of a tensor, or of the part of it that begins at `origin`
-  /// (unless empty). Offsets must be inside `bounds` where `inBounds` does not say that they are.
+  /// The view of a tile at `offsets` of a tensor or, unless `origin` is empty, of the part of the
+  /// tensor that begins there. Checks offsets against `bounds`, except where `inBounds` says that
+  /// they are inside.
   StridedView viewOf(Value whole, mlir::ValueRange offsets, mlir::ValueRange origin,
                      llvm::ArrayRef<int64_t> bounds, std::optional<llvm::ArrayRef<int64_t>> strides,
                      std::optional<llvm::ArrayRef<bool>> inBounds);

@@ -112,8 +112,9 @@ std::optional<Side> sideOf(Value operand, int64_t contracting) {
   return std::nullopt;
 }
 
-/// Whether each scaled element is a bf16 that is not subnormal, whatever the values: the bits of
-/// both mantissas fit, and the scale is not a power of two from 2^-127 to 2^127.
+/// Whether bf16 represents every scaled element exactly: the mantissas of element and scale
+/// together fit in its mantissa, and no product is subnormal. Scales of type f8E8M0FNU reach down
+/// to 2^-127, so their products may be.
 bool isExactInBf16(const Side &side) {
   unsigned bits = floatOf(side.elements).getFPMantissaWidth();
   if (side.scales) {

@@ -266,7 +266,7 @@ Tiles::Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t leng
   sizes =
       typeOf(sizes).getRank() == 1 ? emit.broadcast(sizes, shape, {1}) : emit.reshape(sizes, shape);
 
-  // The sums of the values of the groups before each group, without and with its own.
+  // The exclusive and the inclusive prefix sums of the groups' values.
   auto sums = [&](Value values) {
     const Dims square{matrices, groups, groups};
     Value other = emit.iota(square, index, 2), own = emit.iota(square, index, 1);

@@ -278,7 +278,7 @@ static std::string vectorModifiers(const Instruction &instruction) {
     text += concat(" bitop3:", instruction.truthTable <= 10 ? concat(instruction.truthTable)
                                                             : hexOf(instruction.truthTable));
   if (instruction.opSel != 0) {
-    // The destination's bit is always the fourth, however many sources there are.
+    // The destination's bit is always the fourth, whatever the number of sources.
     const unsigned bits = sources == 2 && !row.has(flags::opSel4)
                               ? (instruction.opSel & 3) | (instruction.opSel >> 3) << 2
                               : instruction.opSel;

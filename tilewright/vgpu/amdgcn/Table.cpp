@@ -29,7 +29,8 @@ const OperandSpec *Row::find(Field field) const {
   return nullptr;
 }
 
-/// Reads the type of an operand, such as `v64`. The table is ours, so a mistake is our bug.
+/// Reads the type of an operand, such as `v64`. The table is part of this program, so a mistake is
+/// a bug.
 static constexpr OperandSpec readOperand(Field field, std::string_view type) {
   struct Word {
     std::string_view text;

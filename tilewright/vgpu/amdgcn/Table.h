@@ -11,7 +11,7 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// A chip is one bit of the column `chips`, so that another chip (gfx1250) is one more bit.
+/// A chip is one bit of the column `chips`. Another chip, such as gfx1250, would be another bit.
 enum class Chip : uint8_t { gfx942 = 1, gfx950 = 2 };
 
 std::string_view nameOf(Chip chip);

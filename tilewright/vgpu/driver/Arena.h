@@ -55,8 +55,8 @@ private:
   };
   /// Makes `current` a segment with room for `bytes` more; false if there is none.
   bool makeRoom(uint64_t bytes);
-  /// Makes pages accessible, with a guard page before them; the guard page before the next pages
-  /// also follows these. Null if no pages are left.
+  /// Makes pages accessible. A guard page precedes them; another follows them, in front of the next
+  /// pages. Null if no pages are left.
   Pages *takePages(uint64_t bytes);
   void givePages(uint64_t begin);
   /// Used when there are very many allocations: small ones share pages, since Linux limits the

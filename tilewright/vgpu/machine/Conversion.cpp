@@ -251,7 +251,8 @@ static uint32_t randomFor(Modifier to, uint32_t random, size_t index, size_t cou
   return index % 2 == 0 ? __builtin_bitreverse16(static_cast<uint16_t>(field)) : field;
 }
 
-/// Rounds one value. The highest of the discarded bits meet the `randomBits` bits of `random`.
+/// Rounds one value. Adds the `randomBits` bits of `random` to the highest of the bits that are
+/// discarded.
 static uint64_t roundRandomly(const ConversionForm &form, uint32_t value, uint32_t random,
                               int randomBits) {
   const Parts parts = takeApart(form, value);

@@ -46,7 +46,8 @@ public:
   int64_t lhsBytes(int64_t lines, int64_t summed) const;
   int64_t rhsBytes(int64_t lines, int64_t summed) const;
 
-  /// Packs lines [line, line + lines) and summed elements [from, from + count).
+  /// Packs rows [line, line + lines) of an operand, at positions [from, from + count) of the
+  /// dimension that is summed over.
   void packLhs(std::byte *packed, const OperandView &view, int64_t line, int64_t lines,
                int64_t from, int64_t count) const;
   void packRhs(std::byte *packed, const OperandView &view, int64_t line, int64_t lines,

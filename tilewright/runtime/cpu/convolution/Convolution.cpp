@@ -14,7 +14,7 @@ namespace {
 
 int64_t bytesOf(ElementType type) { return static_cast<int64_t>(numerics::storageBytes(type)); }
 
-/// One dimension of the positions of the window.
+/// One dimension along which the window moves: its size, and its strides in output and input.
 struct LineDimension {
   int64_t size, outputStride;
   Columns::Dimension input;

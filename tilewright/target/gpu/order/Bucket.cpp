@@ -1,7 +1,7 @@
-// tile.bucket: a counting sort. Each warp counts its elements by digit, in order, one for
-// each lane at a time: lanes with the same digit find each other. The counts of all warps, summed
-// up by digit and then by warp, say where each element goes. And tile.take, which reads a tile that
-// was written to shared memory.
+// tile.bucket: a counting sort. Each warp counts its elements by digit, in order, 32 at a time:
+// lanes with the same digit find each other. The sums of all warps' counts, ordered by digit and
+// then by warp, determine where each element goes. Also tile.take, which reads elements of a tile
+// in shared memory.
 #include "tilewright/target/gpu/order/Order.h"
 
 #include "tilewright/support/Concat.h"
@@ -27,8 +27,9 @@ struct OrderLowering::Buckets {
   const int64_t perWarp;   // consecutive elements of each warp
   const int64_t perThread; // consecutive bins of each thread that has any
   Value lane, warp, count;
-  /// For each element its digit, and in the upper half how many of its warp precede it with the
-  /// same; for each warp and bin, the number of its elements (u16); where bins begin.
+  /// For each element: its digit and, in the upper half, the number of elements of its warp with
+  /// the same digit that precede it. For each warp and bin: the number of its elements (u16). For
+  /// each bin: where it begins.
   SharedMemory::Buffer elements, counters, starts;
 
   Buckets(OrderLowering &group, tile::BucketOp op)
@@ -74,7 +75,7 @@ struct OrderLowering::Buckets {
   void run();
 };
 
-/// The digits to shared memory, and zeros to the counters.
+/// Write the digits to shared memory, and zeros to the counters.
 void OrderLowering::Buckets::write() {
   elements = kernel.shared.allocate(length * 4, 16, op);
   counters = kernel.shared.allocate(warps * bins * 2, 16, op);
@@ -95,7 +96,7 @@ void OrderLowering::Buckets::rank() {
   const Type mask = b.intType(unsigned(kernel.warpSize()));
   Value one = b.integer(mask, 1);
   Value before = b.sub(b.shl(one, b.zext(lane, mask)), one); // the lanes below
-  // Elements that do not take part get a digit of their own, of one more bit.
+  // Elements that do not take part get an extra digit, which needs one more bit.
   const int64_t bits = Log2_64_Ceil(uint64_t(bins)) + (count ? 1 : 0);
   auto countOf = [&](Value lanes) {
     return b.trunc(b.intrinsic(mask, concat("llvm.ctpop.i", kernel.warpSize()), {lanes}),
@@ -122,7 +123,7 @@ void OrderLowering::Buckets::rank() {
   });
 }
 
-/// Replaces the counters by the places at which elements of a warp and bin begin.
+/// Replaces each counter by the position at which the elements of its warp and bin begin.
 void OrderLowering::Buckets::sumUp() {
   Value first = b.mul(kernel.thread, b.i32(perThread));
   Value isOn =
@@ -140,7 +141,8 @@ void OrderLowering::Buckets::sumUp() {
   }
   if (isOn)
     sum = b.select(isOn, sum, b.i32(0));
-  // The sum of the threads before: in the warp by shuffles, of other warps through shared memory.
+  // The sum over all previous threads: by shuffles within a warp, through shared memory between
+  // warps.
   Value upTo = sum;
   for (int64_t step = 1; step < kernel.warpSize(); step *= 2) {
     Value from = b.bitAnd(b.sub(lane, b.i32(step)), b.i32(kernel.warpSize() - 1));

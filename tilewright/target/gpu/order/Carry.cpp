@@ -60,8 +60,8 @@ struct OrderLowering::LookBack {
   mlir::RankedTensorType type;
   Type element;
   const bool isNarrow, isDouble; // words of 32 bits; two words for an element
-  /// How complete a value is: it is the point's own, or it includes all points before it. Smaller
-  /// numbers belong to an earlier epoch.
+  /// How complete a value is: it includes only the point itself, or also all points before it.
+  /// Smaller numbers are from an earlier epoch.
   const int64_t own, complete;
   Value place;      // the last coordinate
   Value first;      // the number of the point's first word, i64
@@ -82,7 +82,7 @@ struct OrderLowering::LookBack {
   }
 
   int64_t bytes() const { return isNarrow ? 4 : 8; }
-  /// The address of an element's word of this point.
+  /// The address of this point's word for an element.
   Value addressOf(Value elementNumber) {
     Value word = b.zext(elementNumber, b.i64Type);
     if (isDouble)

@@ -1,5 +1,5 @@
-// Ops that depend on the order of elements or of points: buckets, elements at computed positions of
-// a tile, and values that are carried from point to point.
+// Ops that depend on the order of elements or of points: buckets, reads at computed positions of a
+// tile, and values that are carried from point to point.
 #ifndef TILEWRIGHT_TARGET_GPU_ORDER_ORDER_H
 #define TILEWRIGHT_TARGET_GPU_ORDER_ORDER_H
 
@@ -25,7 +25,7 @@ private:
   struct Buckets;
   /// The index of a register's element in the tile, in row-major order (i32).
   Value elementOf(const ThreadLayout &threads, llvm::ArrayRef<int64_t> shape, unsigned reg);
-  /// Whether this thread has the first copy of a register's element; null if all have.
+  /// Whether this thread holds the first copy of a register's element; null if all threads do.
   Value isOwner(const ThreadLayout &threads, llvm::ArrayRef<int64_t> shape, unsigned reg);
 };
 

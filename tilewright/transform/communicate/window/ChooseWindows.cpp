@@ -30,7 +30,7 @@ bool hasCollective(Operation *op) {
       .wasInterrupted();
 }
 
-/// A block as steps to be ordered, with some of its windows.
+/// The ops of a block as steps for the order search, as if some of its windows were emitted.
 class BlockSteps {
 public:
   BlockSteps(Block &block, const TensorCost &cost, ArrayRef<const Window *> windows) : cost(cost) {
@@ -260,8 +260,8 @@ std::vector<WindowChoice> chooseWindows(Block &block, const TensorCost &cost,
                              " more than the whole: the products beside it are too short");
       continue;
     }
-    // Typical rates may be wrong: a link that is faster, or that needs the processor, must not make
-    // the program much slower.
+    // Typical rates may be wrong. If the link is faster than assumed, or needs the processor, the
+    // program must not become much slower.
     if (!cost.rates().isMeasured() && 4 * gain.overhead > gain.saved) {
       choice.reason = concat("it would save at most ", microseconds(gain.saved), " and cost ",
                              microseconds(gain.overhead), " of launches and copies");

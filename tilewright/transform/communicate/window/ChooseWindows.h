@@ -15,15 +15,16 @@ struct WindowChoice {
   std::string reason;
 };
 
-/// The windows of the block's collectives, no op in two of them. Windows of equal shapes are taken
-/// or left together: those that save time by themselves are added one kind after the other, as long
-/// as the predicted time of the block falls by a tenth of the time of their collectives.
-/// `missed` is called for a collective beside a product that cannot have a window.
+/// Finds the windows of the block's collectives, such that no op is in two windows, and decides
+/// which to emit. Considers windows that save time on their own. Windows of equal shapes are
+/// emitted together or not at all: in each step, the shape that saves most is added if the
+/// predicted time of the block falls by at least a tenth of the time of these collectives. Calls
+/// `missed` for a collective beside a product that cannot have a window.
 std::vector<WindowChoice>
 chooseWindows(mlir::Block &block, const TensorCost &cost,
               llvm::function_ref<void(mlir::Operation *, llvm::StringRef)> missed);
 
-/// All windows of the block, whatever they cost.
+/// All windows of the block, regardless of cost.
 std::vector<WindowChoice> allWindows(mlir::Block &block, const TensorCost &cost);
 
 } // namespace tilewright::communicate

@@ -20,7 +20,8 @@ public:
   Assembly(OpBuilder &builder, Location location, RankedTensorType type, int64_t dim)
       : builder(builder), location(location), dim(dim) {
     stablehlo::ShapedBuilder b(builder, location);
-    // Not a constant of this shape, which would be in the executable. All of it is overwritten.
+    // Broadcast a scalar: a constant of the whole shape would be stored in the executable. Every
+    // element is overwritten.
     const auto scalar = RankedTensorType::get({}, type.getElementType());
     whole = b.broadcast(b.constant(DenseElementsAttr::get(
                             scalar, cast<TypedAttr>(builder.getZeroAttr(type.getElementType())))),
@@ -43,7 +44,7 @@ private:
   Value whole, zero;
 };
 
-/// One product with a gathered operand, of which `pieces` are the parts.
+/// Emits a product whose gathered operand consists of `pieces`.
 void emitProduct(const Window &window, GatheredProduct product, ArrayRef<Value> pieces) {
   stablehlo::DotGeneralOp dot = product.dot;
   OpBuilder builder(dot);
@@ -108,7 +109,8 @@ void eraseComputed(const Window &window) {
     op->erase();
 }
 
-/// The sum of a piece starts at the rank behind its owner and passes all others on its way.
+/// The partial sum of a piece starts at the rank after the one that owns the piece, and passes
+/// through all other ranks on its way to the owner.
 void emitScatter(const Window &window) {
   auto scatter = cast<stablehlo::ReduceScatterOp>(window.collective);
   Operation *combiner = combinerOf(scatter.getComputation());

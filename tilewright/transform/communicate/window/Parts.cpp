@@ -46,8 +46,8 @@ std::optional<int64_t> positionIn(ArrayRef<int64_t> list, int64_t value) {
   return found == list.end() ? std::nullopt : std::optional<int64_t>(found - list.begin());
 }
 
-/// The dimension of a reshape's operand that is dimension `dim` of its result; nullopt if the
-/// reshape splits or merges it.
+/// Finds the dimension of a reshape's operand that becomes dimension `dim` of its result; nullopt
+/// if the reshape splits or merges it.
 std::optional<int64_t> dimBehindReshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, int64_t dim) {
   int64_t before = 1;
   for (int64_t i = 0; i < dim; ++i)
@@ -61,9 +61,9 @@ std::optional<int64_t> dimBehindReshape(ArrayRef<int64_t> from, ArrayRef<int64_t
   return std::nullopt;
 }
 
-/// The dimensions along which an op reads parts for a part of its result: a dimension of each
-/// operand, or none if the operand is read whole. nullopt if the op cannot be computed part by
-/// part.
+/// For a part of an op's result along `dim`: the dimension along which the op reads a part of each
+/// operand, or nothing for an operand that it reads whole. nullopt if the op cannot compute a part
+/// alone.
 std::optional<SmallVector<std::optional<int64_t>, 3>> operandParts(Operation *op, int64_t dim) {
   SmallVector<std::optional<int64_t>, 3> parts;
   if (auto product = dyn_cast<stablehlo::DotGeneralOp>(op)) {
@@ -163,7 +163,7 @@ std::optional<PartwiseValue> PartwiseValue::of(Value value, int64_t dim) {
   PartwiseValue result;
   result.root = value;
   result.rootDim = dim;
-  // Further uses would have to be computed a second time.
+  // Other uses would need the whole value, which would be computed a second time.
   if (!isStatic(value) || !value.hasOneUse())
     return std::nullopt;
   result.visit(value, dim);
@@ -186,7 +186,7 @@ void PartwiseValue::visit(Value value, int64_t dim) {
   for (auto [operand, part] : llvm::zip_equal(op->getOperands(), *parts)) {
     if (!part)
       continue;
-    // A product reads values that are computed before, as a whole.
+    // The operands of a product are computed whole, before any part.
     if (isProduct)
       outside.push_back({operand, *part});
     else
@@ -204,7 +204,7 @@ Value PartwiseValue::emit(OpBuilder &builder, const Part &part) const {
       return known->second;
     return sliceOf(builder, value.getLoc(), value, dim, part);
   };
-  // The dimension of each op's result; the last op computes the root.
+  // The dimension along which each op's result is divided. The last op computes the root.
   llvm::DenseMap<Value, int64_t> dims{{root, rootDim}};
   for (Operation *op : llvm::reverse(inside)) {
     const auto operands = *operandParts(op, dims.lookup(op->getResult(0)));

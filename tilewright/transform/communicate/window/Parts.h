@@ -10,49 +10,49 @@
 
 namespace tilewright::communicate {
 
-/// The dimension of a product's operand along which a dimension of its result, or of the other
-/// operand, runs.
+/// The dimensions of a product's operands that correspond to a dimension of its result.
 struct ProductDims {
   std::optional<int64_t> lhs, rhs; // none: the operand does not have it
 };
-/// Which dimensions of the operands dimension `dim` of the result is.
+/// The operand dimensions that correspond to dimension `dim` of the result.
 ProductDims operandDims(stablehlo::DotGeneralOp product, int64_t dim);
 
-/// How dimension `dim` of one operand takes part in a product.
+/// The dimensions that correspond to dimension `dim` of one operand of a product.
 struct ProductRole {
   std::optional<int64_t> result; // the dimension of the result, unless it is contracted
   std::optional<int64_t> other;  // of the other operand, unless it is the operand's own
 };
 ProductRole roleOf(stablehlo::DotGeneralOp product, bool isLhs, int64_t dim);
 
-/// Where a part begins and how long it is; `begin` is an i32 scalar, or null for a constant.
+/// A part of a dimension: where it begins, and its length. `begin` is an i32 scalar, or null if the
+/// part begins at `constantBegin`.
 struct Part {
   mlir::Value begin;
   int64_t constantBegin = 0, length = 0;
 };
 
-/// The part of a tensor along `dim`.
+/// Emits a slice: the part of a tensor along `dim`.
 mlir::Value sliceOf(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
                     int64_t dim, const Part &part);
 
-/// A value that elementwise ops, transposes, reshapes and broadcasts compute from products, all of
-/// which can be computed part by part along one dimension, and of which only the whole value is
-/// used.
+/// A value that is computed from products by elementwise ops, transposes, reshapes and broadcasts,
+/// such that each part along one dimension can be computed alone. Only the root has uses outside of
+/// these ops.
 class PartwiseValue {
 public:
-  /// nullopt if no product computes the value in such a way.
+  /// nullopt if the value cannot be computed part by part, or does not depend on a product.
   static std::optional<PartwiseValue> of(mlir::Value value, int64_t dim);
 
   mlir::Value value() const { return root; }
   int64_t dim() const { return rootDim; }
   llvm::ArrayRef<stablehlo::DotGeneralOp> products() const { return dots; }
-  /// All ops that are computed part by part, each behind its operands.
+  /// All ops that are computed part by part, each after its operands.
   llvm::ArrayRef<mlir::Operation *> ops() const { return inside; }
   struct Leaf {
     mlir::Value value;
     int64_t dim;
   };
-  /// The values that these ops read in parts.
+  /// The values from outside of which these ops read a part.
   llvm::ArrayRef<Leaf> leaves() const { return outside; }
 
   /// Emits one part of the value.

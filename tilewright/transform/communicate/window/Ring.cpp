@@ -39,7 +39,7 @@ Ring::Ring(interpret::RankGroups groups, bool isOfPartitions, MLIRContext *conte
 }
 
 Value Ring::permute(OpBuilder &builder, Location location, Value value) const {
-  // Without a channel, the pairs name replicas.
+  // Without a channel, the pairs are replica numbers.
   auto channel = isOfPartitions
                      ? stablehlo::ChannelHandleAttr::get(builder.getContext(), 1, /*type=*/1)
                      : stablehlo::ChannelHandleAttr();

@@ -1,4 +1,4 @@
-// Ring: the ranks of a group, each of which receives from the next one.
+// Ring: the ranks of a group in a circle; each rank receives from its successor.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_RING_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_RING_H
 
@@ -10,8 +10,8 @@
 
 namespace tilewright::communicate {
 
-/// The groups of a collective as rings. After `distance` permutes a rank has the value of the rank
-/// `distance` positions further.
+/// The groups of a collective as rings. After n permutes, a rank has the value of the rank n
+/// positions after it.
 class Ring {
 public:
   /// nullopt if the groups differ in size or do not contain every rank, or if the program has both
@@ -19,13 +19,13 @@ public:
   static std::optional<Ring> of(mlir::Operation *collective);
 
   int64_t ranks() const { return static_cast<int64_t>(groups.front().size()); }
-  /// The messages of a permute, as rank numbers.
+  /// The source and target ranks of a permute.
   mlir::DenseIntElementsAttr pairs() const { return messages; }
 
   mlir::Value permute(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value) const;
 
-  /// Where the part of the rank `distance` positions further begins, in a dimension of which every
-  /// rank has `length` elements, as an i32 scalar.
+  /// Emits the offset (an i32 scalar) of the part that belongs to the rank `distance` positions
+  /// after this one, in a dimension of which each rank has `length` elements.
   mlir::Value begin(mlir::OpBuilder &builder, mlir::Location location, int64_t distance,
                     int64_t length) const;
 

@@ -59,14 +59,14 @@ double sizeOf(RankedTensorType type, ArrayRef<int64_t> dims) {
   return size;
 }
 
-/// Whether the op joins the kernel of an op that reads its result.
+/// Whether an op is fused into the kernel that reads its result.
 bool mayFuse(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() ||
          isa<stablehlo::ReduceOp, stablehlo::SelectOp, stablehlo::ClampOp, stablehlo::SliceOp,
              stablehlo::PadOp, stablehlo::TransposeOp, stablehlo::ReverseOp>(op);
 }
 
-/// Ops that cost nothing, because every kernel that reads them makes them again.
+/// Ops without a cost, because each kernel recomputes them.
 bool isFree(Operation *op) {
   return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
              stablehlo::ReshapeOp, stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op) ||

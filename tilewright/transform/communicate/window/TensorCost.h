@@ -1,5 +1,4 @@
-// TensorCost: how long the ops of a program will take, before it is known which of them become one
-// kernel.
+// TensorCost: estimates the time of ops before fusion has decided which of them share a kernel.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_TENSORCOST_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_TENSORCOST_H
 
@@ -12,24 +11,25 @@ namespace tilewright::communicate {
 /// for other ops.
 std::optional<numerics::CollectiveKind> kindOf(mlir::Operation *op);
 
-/// The groups of such a collective, or the pairs of a permute, if they are written as numbers.
+/// The replica groups of such a collective, or the pairs of a permute; null if they are not a
+/// matrix of constants.
 mlir::DenseIntElementsAttr groupsOf(mlir::Operation *op);
 
-/// Prices of ops in nanoseconds. Products and collectives count in full; elementwise ops and
-/// reductions count if their result is stored, that is, if not only ops that fuse with them read
-/// it.
+/// Prices of ops in nanoseconds. Products and collectives have their full price. Elementwise ops
+/// and reductions have a price only if their result is stored: if several ops read it, or one that
+/// cannot be fused with them.
 class TensorCost {
 public:
   explicit TensorCost(transform::Prices prices) : prices(std::move(prices)) {}
 
-  /// A collective counts as if nothing hid it.
+  /// The price of an op; a collective has its whole time, as if no other op overlapped with it.
   double of(mlir::Operation *op) const;
   double collective(mlir::Operation *op) const;
   /// The dimension along which a product is divided.
   enum class Along : uint8_t { batches, rows, columns, sums };
-  /// `share` of a product.
+  /// The price of a fraction `share` of a product.
   double product(stablehlo::DotGeneralOp op, double share = 1, Along along = Along::rows) const;
-  /// Moves so many bytes.
+  /// The price of moving this number of bytes.
   double movement(double bytes) const;
   const transform::Prices &rates() const { return prices; }
 
@@ -39,7 +39,7 @@ private:
   transform::Prices prices;
 };
 
-/// The size of a tensor; 0 for other types and dynamic shapes.
+/// The size of a tensor in bytes; 0 for other types and dynamic shapes.
 double bytesOf(mlir::Type type);
 
 } // namespace tilewright::communicate

@@ -15,13 +15,13 @@ namespace {
 
 using Along = TensorCost::Along;
 
-/// A window of more ranks would have many short steps.
+/// With more ranks, the steps of a window would be too short.
 constexpr int64_t maxRing = 16;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Whether `value` may depend on the result of `source`, an op of the same block. Stops after a few
-/// ops: the operands that products share a gathered value with are usually parameters.
+/// Whether `value` may depend on the result of `source`, an op of the same block. Returns true
+/// after 128 ops without a decision: the other operands of such products are usually parameters.
 bool mayDependOn(Value value, Operation *source) {
   constexpr unsigned maxLook = 128;
   SmallVector<Value> pending{value};
@@ -40,7 +40,7 @@ bool mayDependOn(Value value, Operation *source) {
 
 bool isSmallFloat(Type type) { return isa<Float16Type, BFloat16Type>(type); }
 
-/// Whether the elements are numbers of whole bytes.
+/// Whether the type is a nonempty tensor of numbers of whole bytes.
 bool isPlain(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || !type.hasStaticShape() || type.getNumElements() == 0)
@@ -68,11 +68,13 @@ std::optional<Window> findGather(stablehlo::AllGatherOp gather, std::string &rea
   window.dim = gather.getAllGatherDim();
   for (auto [dot, isLhs] : users) {
     GatheredProduct product{dot, isLhs, roleOf(dot, isLhs, window.dim)};
-    // Sums of 16-bit floats are kept in 32 bits, for which an algorithm may have no form.
+    // Partial sums of narrow floats are f32, a result type that the product's algorithm may not
+    // support.
     if (!product.role.result && isSmallFloat(typeOf(dot.getResult()).getElementType()) &&
         dot.getAlgorithm())
       continue;
-    // A product that needs the result of another one comes when everything has arrived.
+    // A product that also depends on another use of the gathered value could start only after all
+    // pieces have arrived.
     if (!mayDependOn(isLhs ? dot.getRhs() : dot.getLhs(), gather))
       window.products.push_back(product);
   }
@@ -101,8 +103,8 @@ std::optional<Window> findScatter(stablehlo::ReduceScatterOp scatter) {
   return window;
 }
 
-/// The outermost dimension along which the products can be computed part by part, so that parts are
-/// contiguous.
+/// Divides the result of products along the outermost dimension that permits it, so that the parts
+/// are contiguous.
 std::optional<Window> findReduce(stablehlo::AllReduceOp reduce, const TensorCost &cost) {
   if (reduce->getNumOperands() != 1 || !isPlain(reduce->getOperand(0)))
     return std::nullopt;
@@ -173,7 +175,7 @@ std::optional<Window> findWindow(Operation *collective, const TensorCost &cost,
   return window;
 }
 
-/// Whether a dimension of a product's result is one of the left operand, the right one, or both.
+/// Whether a dimension of a product's result belongs to the left operand, the right one, or both.
 static Along alongOf(stablehlo::DotGeneralOp dot, int64_t resultDim) {
   const ProductDims dims = operandDims(dot, resultDim);
   return dims.lhs && dims.rhs ? Along::batches : dims.lhs ? Along::rows : Along::columns;
@@ -200,7 +202,8 @@ WindowTimes timesOf(const Window &window, const TensorCost &cost) {
         product.role.result ? alongOf(product.dot, *product.role.result) : Along::sums;
     times.products.push_back(cost.product(product.dot));
     times.pieces.push_back(cost.product(product.dot, share, along));
-    // The result is put together in place; of the other operand a part is read.
+    // Each piece of the result is copied to its place in the whole; a slice of the other operand is
+    // copied first.
     if (product.role.result)
       copy(bytesOf(product.dot.getResult().getType()));
     else // partial sums are read and written once more
@@ -211,12 +214,13 @@ WindowTimes timesOf(const Window &window, const TensorCost &cost) {
   if (window.hasOtherUses)
     copy(operands * pieces);
   if (window.computed) {
-    // The dimension of the value may be another one of the product: of equal share in any case.
+    // The value's dimension may be any dimension of the product; pieces are equal fractions of the
+    // product in each case.
     for (stablehlo::DotGeneralOp dot : window.computed->products()) {
       times.products.push_back(cost.product(dot));
       times.pieces.push_back(cost.product(dot, share));
     }
-    // Slices at the begin of a tensor are read where they are.
+    // A slice along the outermost dimension is contiguous, so it is a view and no copy.
     for (const PartwiseValue::Leaf &leaf : window.computed->leaves())
       if (window.form == Window::Form::scatter || leaf.dim != 0)
         copy(bytesOf(leaf.value.getType()));
@@ -235,8 +239,8 @@ WindowGain gainOf(const WindowTimes &times, int64_t pieces, Window::Form form,
     piece += time;
   const double message = times.message + prices.separation();
   const auto others = static_cast<double>(pieces - 1);
-  // A piece of a ring is computed before, or behind, the last message; of an all_reduce it is the
-  // other way round.
+  // In a ring, one piece is computed before the first message or after the last one. An all_reduce
+  // in pieces ends with a message instead.
   const double windowed =
       piece + others * std::max(piece, message) + (form == Window::Form::reduce ? message : 0);
   return {.saved = times.whole + whole - windowed,

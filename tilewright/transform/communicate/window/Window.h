@@ -1,4 +1,5 @@
-// Window: a collective and the products beside which it can be sent in pieces.
+// Window: a collective that is divided into pieces, and the products that run while the pieces are
+// sent.
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_WINDOW_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_WINDOW_WINDOW_H
 
@@ -10,7 +11,7 @@
 
 namespace tilewright::communicate {
 
-/// A product of which one operand is a gathered value.
+/// A product with a gathered operand.
 struct GatheredProduct {
   stablehlo::DotGeneralOp dot;
   bool isLhs = false; // the side of the gathered value
@@ -35,7 +36,7 @@ struct Window {
   llvm::SmallVector<stablehlo::DotGeneralOp, 2> dots() const;
 };
 
-/// The times of the steps that a window consists of, in nanoseconds.
+/// The times of a window's steps, in nanoseconds.
 struct WindowTimes {
   double whole = 0;                     // of the collective that it replaces
   double message = 0;                   // of one permute, or of the all_reduce of a piece
@@ -44,15 +45,16 @@ struct WindowTimes {
 };
 WindowTimes timesOf(const Window &window, const TensorCost &cost);
 
-/// The time that a window saves if nothing else hides the collective, and its cost if the link
-/// turns out to be infinitely fast: launches, copies and less efficient products.
+/// The time that a window saves if no other op hides the collective; and the overhead that would
+/// remain if communication took no time: launches, copies and less efficient products.
 struct WindowGain {
   double saved = 0, overhead = 0;
 };
 WindowGain gainOf(const WindowTimes &times, int64_t pieces, Window::Form form,
                   const transform::Prices &prices);
 
-/// The window of a collective; nullopt with a reason, or without one if no product is near.
+/// Finds the window of a collective. nullopt if there is none, with a reason if a product is beside
+/// the collective.
 std::optional<Window> findWindow(mlir::Operation *collective, const TensorCost &cost,
                                  std::string &reason);
 

@@ -1,5 +1,4 @@
-// communicate-window-products: sends collectives in pieces beside the products that make or read
-// them.
+// communicate-window-products: divides collectives into pieces that are sent while products run.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/interpret/PassLog.h"

@@ -8,9 +8,9 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-/// Each device begins at the counter of its first element. The bits are those of one device,
-/// because a generator uses counters in row-major order, and shards are whole numbers of them
-/// (randomBitsRule()).
+/// Each device starts at the counter of its first element. Together the devices generate the same
+/// bits as a single one, because a generator uses counters in row-major order and each shard has a
+/// whole number of them (randomBitsRule()).
 Status computeRandomBits(stablehlo::RngBitGeneratorOp op, const OpPlan &plan,
                          ShardBuilder &shards) {
   auto type = cast<RankedTensorType>(op.getOutput().getType());

@@ -51,7 +51,8 @@ mlir::Value padded(TensorBuilder &b, mlir::Value value, mlir::Value padding,
 mlir::Value elementsUnder(TensorBuilder &b, mlir::Value padded, llvm::ArrayRef<WindowAxis> window,
                           llvm::ArrayRef<int64_t> tap);
 
-/// At which positions a tap is on an element of the tensor.
+/// The result positions for which a tap of the window is on an element of the tensor, not on
+/// padding.
 struct Presence {
   enum Kind { never, sometimes, always } kind = always;
   /// For `sometimes`: the positions, in the shape of the result.

@@ -40,7 +40,7 @@ struct Machine {
 /// is not contiguous along K or has a prologue, because it is then rounded in registers.
 Machine withWarpProducts(Machine machine);
 
-/// A matmul of `m`×`k` and `k`×`n`, `batch` times.
+/// A product of `m`×`k` and `k`×`n` matrices, `batch` times.
 struct Gemm {
   int64_t m, n, k, batch = 1;
   std::string type = "f16"; // a key of Machine::products
@@ -62,7 +62,7 @@ struct Gemm {
   bool canStage = false;
   /// The depth of the matrices in memory, if `k` is rounded up to whole tiles; else 0.
   int64_t depthInMemory = 0;
-  /// The wishes of the user; tiles without them are not feasible.
+  /// The user's requests; other tiles are not feasible.
   exec::Hint hint = {};
 };
 
@@ -87,7 +87,7 @@ struct GemmChoice {
   bool persistent = false;
   /// Whether the result is staged in shared memory and stored by the copy engine.
   bool staged = false;
-  /// Accumulators in tensor memory, if that is where they are.
+  /// The number of accumulators in tensor memory; 0 if they are in registers.
   int64_t accumulators = 2;
   /// The warps that multiply with mma.sync, if the user wants a number of them; else 0.
   int64_t warps = 0;

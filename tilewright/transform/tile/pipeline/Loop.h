@@ -17,8 +17,8 @@ struct Unit {
   std::string name;
   int64_t count = 1;
   bool asynchronous = false;
-  /// Whether the unit itself signals that it has read its operands, so that the issuing role need
-  /// not hold their slots until it knows.
+  /// Whether the unit itself frees the slots of its operands when it has read them, so that the
+  /// issuing role need not wait for that.
   bool signals = false;
 };
 

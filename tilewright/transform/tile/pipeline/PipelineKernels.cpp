@@ -198,7 +198,7 @@ std::optional<std::string> whyNoRoles(const Product &product, MatrixUnit unit) {
     return llvm::formatv("the prologue of its {0} computes only zeros for a part of each tile",
                          product.isSwapped ? "rhs" : "lhs")
         .str();
-  // Threads could round it, too.
+  // The threads of the prologue could also round it, but not the other operand.
   tile::DotOp dot = product.dot;
   if (dot.getTf32() && product.lhs.hasPrologue)
     return llvm::formatv("the copy engine rounds operands to tf32, but its {0} has a prologue",

@@ -26,8 +26,8 @@ struct Buffer {
   /// The size of one slot: bytes of shared memory, columns of tensor memory, or registers per
   /// thread.
   int64_t size = 0;
-  /// The cycles by which the last warpgroup of a role reads it later than the first one, whose ops
-  /// are scheduled.
+  /// For the last warpgroup of a role, the number of cycles by which it reads the buffer later than
+  /// the first one. The schedule has the ops of the first one.
   int64_t lateness = 0;
 };
 
@@ -53,8 +53,8 @@ struct RoleRule {
   /// The maximum and the minimum number of groups among which those values can be divided.
   int64_t maxGroups = 1;
   int64_t leastGroups = 1;
-  /// Whether groups issue the asynchronous ops of an iteration in turns, so that those of one run
-  /// while the others compute.
+  /// Whether groups take turns to issue the asynchronous ops of an iteration, so that those of one
+  /// group run while the others compute.
   bool takesTurns = false;
 };
 
@@ -124,8 +124,9 @@ struct PipelinePlan {
   /// Sentences that explain the decisions, in the order in which they were made.
   llvm::SmallVector<std::string> reasons;
 
-  /// How many iterations an op is behind the first op of its role, and when it starts after the
-  /// first op of the iteration that is then the newest.
+  /// The stage of an op in its role: by how many iterations it is behind the first op of the role.
+  /// Its offset: the number of cycles from the start of an iteration of the role's steady state
+  /// until the op starts.
   int64_t stageInRole(unsigned role, unsigned op) const {
     return sinceRoleBegan(role, op) / schedule.interval;
   }

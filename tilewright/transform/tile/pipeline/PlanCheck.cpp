@@ -16,7 +16,7 @@ struct Iteration {
   llvm::SmallVector<Action> takes, fills, frees, laggingFrees;
 };
 
-/// Whether roles pass the channel's slots to each other. Registers are of one role.
+/// Whether the channel's slots pass between roles; registers never do.
 bool isPassed(const PipelineProblem &problem, const Channel &channel) {
   return llvm::any_of(channel.buffers, [&](unsigned buffer) {
     return problem.buffers[buffer].space != Space::registers;
@@ -78,7 +78,7 @@ void takeTurns(ChannelGraph &graph, RoleProgram program, int64_t groups) {
       Segment turn = segment;
       auto isTake = [](const Action &action) { return action.point == Point::take; };
       if (number > 0 && llvm::any_of(segment.actions, isTake)) {
-        // The group passes the turn on when it has issued the products that read the slots.
+        // The group passes the turn on after it has issued the products that read the slots.
         auto *last = llvm::find_if(llvm::reverse(turn.actions), isTake).base();
         turn.actions.insert(last, {{Point::acquire, next}, {Point::publish, next}});
         turn.actions.insert(turn.actions.begin(), {{Point::take, mine}, {Point::free, mine}});
@@ -126,7 +126,8 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
     } else if (own) {
       program.segments.push_back({iterations, sequence({one.fills, one.takes, one.frees})});
     } else if (stages > 1 && !one.takes.empty() && one.laggingFrees.empty()) {
-      // Iterations overlap: stage s of an iteration is executed with stage 0 of the one s later.
+      // Iterations overlap: stage s of an iteration runs together with stage 0 of the iteration s
+      // later.
       for (int64_t step = 0; step < iterations + stages - 1; ++step) {
         llvm::SmallVector<unsigned> ops;
         for (int64_t stage = stages - 1; stage >= 0; --stage)

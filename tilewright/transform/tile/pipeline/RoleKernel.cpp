@@ -93,7 +93,8 @@ Layout stagedLayout(int64_t m, int64_t n, int64_t bits, int64_t clusterM, int64_
 
 namespace {
 
-/// Whether the accumulator is in tensor memory; then the multiply role does not hold it.
+/// Whether the accumulator is in tensor memory. The multiplying role then needs no registers for
+/// it.
 bool isInTensorMemory(const GemmChoice &choice) {
   return choice.plan.roles.size() > tensorEpilogue;
 }
@@ -103,14 +104,14 @@ bool isLhsInTensorMemory(const GemmChoice &choice) {
   return choice.plan.roles.size() > tensorCompute;
 }
 
-/// The accumulator in tensor memory. `pairsRows` as in accumulatorLayout().
+/// The layout of the accumulator in tensor memory; see accumulatorLayout() for `pairsRows`.
 Layout tensorLayout(const GemmChoice &choice, bool pairsRows) {
   const Layout layout =
       *sm::instruction::tensorAccumulator(choice.m * choice.clusterM, choice.n, choice.clusterM);
   return pairsRows ? sm::instruction::withPairedRows(layout) : layout;
 }
 
-/// The accumulator in the registers in which the epilogue begins.
+/// The layout of the accumulator in the registers where the epilogue starts.
 Layout sumLayout(const GemmChoice &choice, bool pairsRows) {
   if (isInTensorMemory(choice))
     return sm::instruction::tensorRegisters(tensorLayout(choice, pairsRows),

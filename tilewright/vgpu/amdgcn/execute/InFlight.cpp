@@ -31,7 +31,7 @@ static Slot resultOf(const Op &op) {
   return op.writesRegisters && isRegister(slot) ? slot : Slot();
 }
 
-/// The place of a register in InFlight::written.
+/// The index of a register's bit in InFlight::written.
 static unsigned bitOf(const Slot &slot) {
   return slot.kind == SlotKind::vector ? slot.index : vectorSlots + slot.index;
 }

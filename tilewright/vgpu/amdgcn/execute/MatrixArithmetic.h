@@ -11,8 +11,8 @@
 
 namespace tilewright::vgpu::amdgcn {
 
-/// A factor: rows of `depth` numbers. If `hasParts`, as addAsCdna3 needs, also each number as an
-/// integer times 2^(exponent - the mantissa bits of the format).
+/// A factor: rows of `depth` numbers. With `hasParts`, which addAsCdna3 needs, it also has each
+/// number as an integer times 2^(exponent - the mantissa bits of the format).
 class MatrixFactor {
 public:
   MatrixFactor(numerics::ElementType type, unsigned depth, bool hasParts)

@@ -25,7 +25,7 @@ template <typename T> static T bitXor(T a, T b) { return a ^ b; }
 template <typename T> static T second(T, T b) { return b; }
 template <typename T> static T increment(T a, T b) { return a >= b ? T(0) : T(a + 1); }
 template <typename T> static T decrement(T a, T b) { return a == 0 || a > b ? b : T(a - 1); }
-/// Memory instructions have the new value first, then the value to compare with.
+/// In memory instructions, the new value comes first and then the value to compare with.
 static u64 compareSwap(u64 old, u64 data, u64 compared) { return old == compared ? data : old; }
 static u64 addHalves(u64 old, u64 data, u64) {
   const u64 low = apply<f16, plus<f16>>(old, data, 0);
@@ -108,7 +108,7 @@ static constexpr MemoryMeaning meanings[] = {
     atomicOf("atomic_pk_add_bf16", 4, addBfloats),
 };
 
-/// DS instructions have the value to compare with first, then the new value.
+/// In DS instructions, the value to compare with comes first and then the new value.
 static u64 compareStore(u64 old, u64 compared, u64 data) { return old == compared ? data : old; }
 
 static constexpr MemoryMeaning ldsAtomics[] = {

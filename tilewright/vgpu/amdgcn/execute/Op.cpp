@@ -33,7 +33,7 @@ static uint64_t constantBits(unsigned code, unsigned bits, bool isBfloat) {
   return isInversePi ? 0x3118 : halves[code - 240];
 }
 
-/// How many bits of a constant an operand reads.
+/// The number of bits of a constant that an operand reads.
 static unsigned constantWidth(const OperandSpec &spec) {
   switch (spec.kind) {
   case Kind::half2:

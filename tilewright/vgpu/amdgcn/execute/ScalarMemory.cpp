@@ -22,7 +22,7 @@ static void load(Wave &wave, const Op &op) {
     std::memcpy(&wave.scalars[op.destination.index], memory, bytes);
 }
 
-/// Loads through a buffer descriptor: dwords beyond its end are 0.
+/// Loads through a buffer descriptor; dwords beyond the buffer's end are 0.
 static void loadBuffer(Wave &wave, const Op &op) {
   const uint32_t *words = &wave.scalars[op.sources[0].index];
   const uint64_t base = words[0] | uint64_t(words[1] & 0xffff) << 32;

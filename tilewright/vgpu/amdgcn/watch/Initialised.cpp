@@ -52,8 +52,8 @@ void Initialised::check(WaveWatch &watch, const Op &op, const Slot &slot, LaneMa
                      "write the register before it is used, in all lanes of EXEC");
 }
 
-/// Whether the result has no value if one of the sources has none. False for 64-bit instructions:
-/// often only the lower half is used.
+/// Whether the result has no value as soon as one of the sources has none. False for 64-bit
+/// instructions, because often only the lower half of the result is used.
 static bool passesOn(const Op &op) {
   const std::string_view name = op.instruction.row->name;
   if (op.instruction.form == Form::sdwa || op.instruction.form == Form::dpp)

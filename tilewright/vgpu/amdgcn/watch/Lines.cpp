@@ -101,7 +101,7 @@ private:
     std::vector<uint32_t> files;        // in lines.files, by the number in the table
   };
 
-  // Version 5: the parts of a list's entries, and their encodings.
+  // Version 5: the contents of a list's entries, and their encodings.
   enum Content : uint64_t { path = 1, directoryIndex = 2 };
   enum Form : uint64_t {
     data2 = 5,
@@ -127,7 +127,7 @@ private:
     return static_cast<uint32_t>(lines.files.size() - 1);
   }
 
-  /// False if the form is unknown, so that the position of what follows is unknown, too.
+  /// Returns false if the form is unknown: then the position of the next value is unknown, too.
   bool readForm(Reader &reader, uint64_t form, std::string_view &text, uint64_t &number) const {
     switch (form) {
     case string:

@@ -269,7 +269,7 @@ KernelResult prepareSort(const artifact::SortCall &call, const LibrarySignature 
   const bool isMoved = shape.rank() > 0 && shape.strides()[static_cast<size_t>(dimension)] != 1 &&
                        length > 1 && rows > 0;
 
-  // Rows have the other dimensions in order, then the sorted one.
+  // Order the dimensions such that the sorted one is last; each row then runs along it.
   Dims order = remaining(shape.rank(), Dims{dimension});
   if (shape.rank() > 0)
     order.push_back(dimension);

@@ -90,8 +90,9 @@ void ChannelsLowering::initialize() {
     if (state.isOwn || state.isResult || state.turn)
       continue;
     // Each draining warpgroup (or each of its warps, if threads read the slots) arrives once in
-    // every CTA that copies to its slots; for products in tensor memory, the unit does. The first
-    // CTA of a pair multiplies what the warps of both have written.
+    // every CTA that copies to its slots; for products in tensor memory, the matrix unit arrives
+    // instead. In a pair, the first CTA multiplies, so the warps of both CTAs arrive there when
+    // they have written.
     int64_t arrivals = 0;
     for (sm::RoleOp role : state.drainers)
       arrivals += state.isReadByTensorProducts ? 1
@@ -293,7 +294,8 @@ void ChannelsLowering::take(sm::TakeOp op) {
 /// Waits until the products that read the slot are complete.
 void ChannelsLowering::waitForReaders(sm::FreeOp op) {
   HeldSlot &slot = taken[op.getChannel()].front();
-  // The op that uses the product would wait for it next; unless another product adds to it.
+  // Usually the op that reads the product waits for it next. This is not so if another product adds
+  // to it or a loop carries it.
   const bool isUsedNext = slot.reader && slot.reader.getResult() &&
                           slot.reader->getBlock() == op->getBlock() &&
                           none_of(slot.reader->getUsers(), [](mlir::Operation *user) {
@@ -305,8 +307,8 @@ void ChannelsLowering::waitForReaders(sm::FreeOp op) {
     all.wgmma.waitProducts(slot.later);
 }
 
-/// Whether each slot of a channel that a role frees is taken in the same block, and is the only one
-/// that the role holds then.
+/// Whether the role takes and frees each slot of the channel in the same block, and holds no other
+/// slot of it meanwhile.
 static bool isFreedWhereTaken(mlir::Value channel, sm::RoleOp role) {
   return all_of(channel.getUsers(), [&](mlir::Operation *user) {
     if (!isa<sm::FreeOp>(user) || user->getParentOfType<sm::RoleOp>() != role)
@@ -357,8 +359,8 @@ void ChannelsLowering::free(sm::FreeOp op) {
     waitForReaders(op);
   if (state.isReadByTensorProducts) {
     held.pop_front();
-    // The barrier of the slot that the role takes in the same block; its empty one follows the full
-    // ones.
+    // The empty barrier of the slot that the role took in the same block: empty barriers follow the
+    // full ones in memory.
     mlir::Operation *take = op->getPrevNode();
     while (take && !(isa<sm::TakeOp>(take) && take->getOperand(0) == op.getChannel()))
       take = take->getPrevNode();

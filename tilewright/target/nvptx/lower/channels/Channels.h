@@ -16,7 +16,7 @@ namespace tilewright::nvptx {
 /// The number of warps in a warpgroup, the unit of wgmma and setmaxnreg.
 inline constexpr int64_t groupWarps = 4;
 
-/// Whether each buffer of a channel has one element: a number that one role tells another.
+/// Whether each buffer of a channel has a single element: one role sends a number to another.
 bool isOfElements(sm::ChannelType type);
 
 /// Decides what the `sm` dialect leaves implicit: phases, transaction bytes, arrival counts.
@@ -35,11 +35,12 @@ public:
   bool empty() const { return channels.empty(); }
   /// Emits a barrier for all threads of the cluster.
   void waitForAll();
-  /// Waits until the phase of this parity is complete. If other CTAs arrive too, `isRemote`.
+  /// Waits for the end of the phase with this parity. `isRemote`: other CTAs arrive at the barrier,
+  /// too.
   void waitBarrier(Value barrier, Value phase, bool isRemote);
-  /// Begins a role, which has cursors of its own.
+  /// Begins a role, which has its own cursors.
   void beginRole();
-  /// Gives the first turn to the role's first warpgroup, and takes the last one back.
+  /// Gives the turn to the role's first warpgroup; and takes it back at the end.
   void beginTurns(sm::RoleOp role);
   void endTurns(sm::RoleOp role);
   /// Copies between a slot of one element and registers.
@@ -76,16 +77,18 @@ private:
     bool isReadByThreads = false;
     /// Whether products in tensor memory read the slots, so that the matrix unit arrives.
     bool isReadByTensorProducts = false;
-    /// Whether a slot has single elements, which one thread writes and one reads.
+    /// Whether a slot consists of single elements, which one thread writes and one thread reads.
     bool isOfElements = false;
-    /// The named barrier of the first warpgroup, if the channel is the turn of a role's warpgroups.
+    /// If the channel is the turn of a role's warpgroups: the named barrier of the first warpgroup.
     std::optional<int64_t> turn;
-    /// The warps that write a slot in tensor memory, each of which arrives at the full barrier; 0
-    /// if copies or products fill it.
+    /// The number of warps that write a slot in tensor memory, each of which arrives at the full
+    /// barrier; 0 if copies or products fill it.
     int64_t writers = 0;
-    /// The CTAs of the cluster that copy to a slot of this CTA: more than one with multicast.
+    /// The number of the cluster's CTAs that copy to a slot of this CTA: more than one with
+    /// multicast.
     int64_t copiers = 1;
-    /// Columns of a slot in tensor memory, and the first of all slots; 0 in shared memory.
+    /// The columns of a slot in tensor memory, and the first column of all slots; 0 in shared
+    /// memory.
     int64_t tensorColumns = 0, firstColumn = 0;
     SharedMemory::Buffer slots, barriers;
   };
@@ -113,9 +116,10 @@ private:
   // Channels of kernels without roles (OwnChannels.cpp).
   void acquireOwn(sm::AcquireOp op, ChannelState &state);
   void publishOwn(ChannelState &state);
-  /// One thread of each warp arrives at the full barrier of a slot that all of them have written.
+  /// All threads of the role have written a slot: one thread of each warp arrives at its full
+  /// barrier.
   void publishWritten(Value barrier);
-  /// The CTAs in which the readers of a slot arrive at its empty barrier.
+  /// The number of CTAs in which the readers of a slot arrive at its empty barrier.
   int64_t arrivalCtas(const ChannelState &state) const;
   void takeOwn(sm::TakeOp op, ChannelState &state);
   void freeOwn(sm::FreeOp op, ChannelState &state);

@@ -1,11 +1,11 @@
-// Channels of single elements: a number that one role tells a role of one thread.
+// Channels of single elements, by which a role sends a number to a role of one thread.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// Whether a copy is between a buffer of one element of 32 bits and a tile in registers.
+/// Whether a copy moves one element of 32 bits between a slot and a tile in registers.
 static bool isOfElement(Type buffer, Type tile) {
   auto slot = dyn_cast<sm::BufferType>(buffer);
   auto type = dyn_cast<mlir::RankedTensorType>(tile);
@@ -27,7 +27,7 @@ void ChannelsLowering::waitAsFirst(Value barrier, Value phase) {
 void ChannelsLowering::storeElement(sm::CopyOp copy) {
   if (!copy.getTarget() || !isOfElement(copy.getTarget().getType(), copy.getSource().getType()))
     return kernel.refuse(copy, "must copy one element of 32 bits from registers to a slot");
-  // Every thread has the element.
+  // Every thread holds the element; the first one stores it.
   Value element = b.bitcast(kernel.tiles[copy.getSource()].front().value, b.i32Type);
   Value isFirst = b.zext(b.equal(kernel.thread, b.i32(0)), b.i32Type);
   b.assembly({}, "{\n.reg .pred on;\nsetp.ne.b32 on, $2, 0;\n@on st.shared.b32 [$0], $1;\n}",

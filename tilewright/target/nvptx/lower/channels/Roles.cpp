@@ -41,8 +41,8 @@ void RolesLowering::beginGroup(sm::RoleOp role) {
   if (!changesRegisters || int64_t(role.getWarps()) % groupWarps == 0 ||
       kernel.firstWarp % groupWarps != 0)
     return;
-  // All warps of a warpgroup change their registers by the same instruction, and then go to the
-  // roles that share it.
+  // All warps of a warpgroup execute the same instruction to change their registers, and then
+  // branch to the roles that share the warpgroup.
   Block *inside = b.newBlock();
   afterGroup = b.newBlock();
   Value warp = shuffleFrom(b, b.lshr(kernel.thread, b.i32(5)), b.i32(0));
@@ -164,7 +164,8 @@ void RolesLowering::rounds(sm::RoleOp role) {
   b.moveTo(after);
 }
 
-/// Whether the roles fill whole warpgroups: each alone, or with others of as many registers.
+/// Whether the roles fill whole warpgroups: a role alone, or several roles with equal numbers of
+/// registers.
 static bool formGroups(ArrayRef<sm::RoleOp> roles) {
   int64_t filled = 0; // warps of the last group
   uint64_t registers = 0;
@@ -190,8 +191,9 @@ void RolesLowering::plan(const KernelInfo &info) {
   launchRegisters = std::min<int64_t>(Chip::registersPerMultiprocessor / info.threads / 8 * 8,
                                       Chip::registersPerThread / 8 * 8);
   int64_t total = 0;
-  // Only whole warpgroups can pass registers to each other. With tensor memory, roles may be
-  // smaller and then keep what they start with, unless they fill warpgroups together.
+  // Only whole warpgroups can change their registers. On chips with tensor memory, roles may be
+  // smaller; unless they fill warpgroups together, they then keep the registers with which they
+  // start.
   const bool areGroups = formGroups(roles);
   if (all.chip.matrix == MatrixUnit::wgmma && !areGroups)
     return kernel.refuse(kernel.op,

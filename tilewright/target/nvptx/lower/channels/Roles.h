@@ -7,8 +7,8 @@
 
 namespace tilewright::nvptx {
 
-/// Whether one thread runs the role and all others skip it: it only copies, or multiplies in tensor
-/// memory. A single thread issues these.
+/// Whether a single thread runs the role and all others skip it, because the role only issues
+/// copies or products in tensor memory.
 bool isOfOneThread(sm::RoleOp role);
 /// Whether a role, loop or branch multiplies matrices.
 bool multiplies(mlir::Operation *op);

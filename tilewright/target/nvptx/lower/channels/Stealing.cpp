@@ -10,7 +10,7 @@ namespace tilewright::nvptx {
 /// The number of slots, a power of two. The role that copies may be two points ahead of the
 /// epilogue: one is in tensor memory, and one in the slots of the operands.
 constexpr int64_t slotCount = 4, slotBits = 2;
-/// The bytes of an answer, and of an mbarrier.
+/// The size in bytes of an answer, and of an mbarrier.
 constexpr int64_t answerBytes = 16, barrierBytes = 8;
 
 bool StealingLowering::isUsed() {

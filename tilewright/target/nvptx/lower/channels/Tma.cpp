@@ -209,7 +209,7 @@ Value TmaLowering::tensorMapOf(const CopyPlan &plan) {
 }
 
 SmallVector<Value> TmaLowering::coordinates(const CopyPlan &plan, mlir::ValueRange offsets) {
-  // In 32 bits, as TMA requires.
+  // Convert the coordinate to 32 bits, as TMA requires.
   SmallVector<Value> at;
   for (size_t dim : plan.order)
     at.push_back(b.trunc(kernel.scalars.lookup(offsets[dim]).value, b.i32Type));

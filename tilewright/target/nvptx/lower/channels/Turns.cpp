@@ -1,6 +1,6 @@
-// Turns: the warpgroups of a role issue their products one after the other. The channel has no
-// buffers; its only slot goes from each warpgroup to the next. Each warpgroup has a named barrier,
-// at which it waits and at which the one before it arrives.
+// Turns: the warpgroups of a role issue their products one after the other. A channel without
+// buffers stands for the turn: its only slot passes from each warpgroup to the next. Each warpgroup
+// waits at a named barrier of its own, at which the warpgroup before it arrives.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
@@ -10,7 +10,7 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// Named barriers below this are those of the CTA and of roles (KernelState::barrier).
+/// Lower numbers are the named barriers of the CTA and of roles (KernelState::barrier).
 constexpr int64_t firstTurnBarrier = 8, namedBarriers = 16;
 
 void ChannelsLowering::declareTurn(sm::ChannelOp op, ChannelState &state) {
@@ -47,7 +47,7 @@ Value ChannelsLowering::groupOfThread() {
 
 void ChannelsLowering::passTurn(const ChannelState &state, std::string_view instruction,
                                 Value group) {
-  // Two warpgroups meet: the one that waits and the one that arrives.
+  // The barrier counts the threads of two warpgroups: the one that waits and the one that arrives.
   b.assembly({}, concat(instruction, " $0, ", 2 * groupWarps * Chip::warpSize, ";"), "r,~{memory}",
              {b.add(group, b.i32(*state.turn))});
 }
@@ -66,8 +66,8 @@ void ChannelsLowering::beginTurns(sm::RoleOp role) {
 }
 
 void ChannelsLowering::endTurns(sm::RoleOp role) {
-  // All warpgroups took the same number of turns, so the next one is the first one's. It ends the
-  // barrier's phase.
+  // All warpgroups have taken the same number of turns, so the last one has passed the turn to the
+  // first one. The first one waits for it here, so that no barrier is left with a pending arrival.
   for (auto &[channel, state] : channels)
     if (state.turn && state.drainers.front() == role) {
       Value isFirst = b.zext(b.equal(groupOfThread(), b.i32(0)), b.i32Type);

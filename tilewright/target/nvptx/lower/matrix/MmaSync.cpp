@@ -54,7 +54,7 @@ std::optional<MmaSyncLowering::Instruction> MmaSyncLowering::instructionFor(Type
                      layoutA, layoutB, layoutC, bits};
 }
 
-/// Bytes of two elements of 4 bits are distributed as elements of 8 bits are.
+/// Two elements of 4 bits in a byte are distributed like one element of 8 bits.
 std::optional<MmaSyncLowering::Instruction> MmaSyncLowering::scaledInstructionFor(sm::MmaOp mma) {
   const auto block = int64_t(*mma.getBlock());
   const Type left = *mma.getLhsType(), right = *mma.getRhsType(), scale = *mma.getScaleType();

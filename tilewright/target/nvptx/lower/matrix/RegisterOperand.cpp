@@ -1,6 +1,6 @@
-// Matmuls whose left operand is in registers. Either it has a prologue: threads read it from a slot
-// (SlotLoads.cpp) and compute it piece by piece with the matmul. Or it is any other tile, such as
-// the weights of attention, which a previous matmul's result became.
+// Matmuls whose left operand is in registers. Either the operand has a prologue: threads read it
+// from a slot (SlotLoads.cpp) and compute it piece by piece with the matmul. Or it is an ordinary
+// tile, such as the weights of attention, which are computed from the result of another matmul.
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
@@ -35,7 +35,7 @@ void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
       for (Value operand : op->getOperands())
         open.push_back(operand.getDefiningOp());
     }
-    // Only a prologue of a slot is computed with the product.
+    // Compute only prologues that read a slot together with the product.
     if (none_of(found, [](mlir::Operation *op) {
           return any_of(op->getOperands(), [](Value operand) {
             auto copy = operand.getDefiningOp<sm::CopyOp>();
@@ -90,8 +90,8 @@ struct RegisterOperandLowering::Prologue {
     return source < 0 ? group.b.poison(view.getType().getElementType())
                       : emit(view.getSource(), unsigned(source));
   }
-  /// Emits register `reg` of all results of a map and caches them; returns that of the result
-  /// `value`.
+  /// Emits register `reg` of all results of a map and caches them. Returns the register of the
+  /// result `value`.
   Lanes emitMap(tile::MapOp map, Value value, unsigned reg);
 };
 

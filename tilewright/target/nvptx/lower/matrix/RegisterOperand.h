@@ -20,12 +20,12 @@ public:
   bool isDeferred(mlir::Operation *op) const { return deferred.contains(op); }
   void load(sm::CopyOp copy);
   void mma(sm::MmaOp mma);
-  /// Whether a tile of a map is packed into the words of the instruction where it is computed,
-  /// because only such products read it: words need half of the registers.
+  /// Whether to pack a map's result into the words of the instruction as soon as it is computed,
+  /// because only such products read it. Words need half of the registers.
   bool isPacked(Value tile);
-  /// Before a packed tile is computed: waits for the products that may still read the registers in
-  /// which the previous iteration's words are. `inputs` are operands of the wait, so that nothing
-  /// that is computed from them moves above it.
+  /// Called before a packed tile is computed: waits for the products that may still read the words
+  /// of the previous iteration from the same registers. Makes `inputs` operands of the wait, so
+  /// that no instruction that computes from them moves above it.
   void waitForReaders(mlir::ValueRange inputs);
   void pack(Value tile);
 

@@ -105,14 +105,14 @@ void Tcgen05Lowering::initialize() {
   if (columns == 0)
     return;
   place = kernel.shared.allocate(4, 4, kernel.op);
-  // A whole warp allocates. It is not the first warp, in which one thread initializes the
-  // mbarriers.
+  // A whole warp must allocate. Use the second warp, because a thread of the first one initializes
+  // the mbarriers.
   Block *allocate = b.newBlock(), *after = b.newBlock();
   b.branchIf(b.equal(b.lshr(kernel.thread, b.i32(5)), b.i32(1)), allocate, after);
   b.moveTo(allocate);
   b.make<NVVM::Tcgen05AllocOp>(kernel.shared.address(place), b.i32(allocatedColumns()),
                                groupOf(kernel));
-  // Another CTA of the multiprocessor may allocate next.
+  // Let another CTA on the same multiprocessor allocate.
   b.make<NVVM::Tcgen05RelinquishAllocPermitOp>(groupOf(kernel));
   b.branch(after);
   b.moveTo(after);
@@ -124,8 +124,8 @@ void Tcgen05Lowering::useAllocation() {
     fenceAfterSync();
 }
 
-/// Whether the role takes or acquires a slot in tensor memory; or whether its threads read a slot
-/// that products have filled.
+/// Whether the role takes or acquires a slot in tensor memory; with `onlyReads`, whether its
+/// threads read a slot that products have filled.
 static bool usesTensorMemory(sm::RoleOp role, bool onlyReads) {
   return role.getBody()
       .walk([&](mlir::Operation *op) {
@@ -224,7 +224,8 @@ constexpr int64_t upperDescriptor = (1024 >> 4) | 1 << 14 | int64_t(2) << 29;
 
 } // namespace
 
-/// Whether a buffer in tensor memory is a left operand as tcgen05 reads it; its rows may be paired.
+/// Whether a buffer in tensor memory has the layout of a left operand of tcgen05, possibly with
+/// paired rows.
 static bool isLeftOperand(sm::BufferType buffer, int64_t ctas) {
   const sm::Layout &layout = buffer.getLayout().getValue();
   if (layout.rank() != 2)
@@ -263,7 +264,8 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   std::optional<wgmma::OperandWalk> a, c = wgmma::walkOf(rhs, 1);
   if (!isInTensorMemory)
     a = wgmma::walkOf(lhs, 0);
-  // In tensor memory the left operand has K along the columns, eight of them in an instruction.
+  // In tensor memory, K runs along the columns of the left operand; an instruction reads eight
+  // columns.
   else if (isLeftOperand(lhs, kernel.clusterSize()))
     a = wgmma::OperandWalk{.kInner = true, .step = 8};
   if (!kind)
@@ -280,7 +282,7 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   const auto depth = int64_t(alignTo(uint64_t(lhs.getShape()[1]), uint64_t(kind->depth)));
   const int64_t ctas = kernel.clusterSize();
   std::optional<sm::Layout> expected = sm::instruction::tensorAccumulator(rows, columns, ctas);
-  // Rows may have another order if the left operand has the same.
+  // The rows may be paired if those of the left operand are, too.
   if (expected && isInTensorMemory &&
       lhs.getLayout().getValue().canonical().getDims()[0] ==
           sm::instruction::withPairedRows(*expected).getDims()[0])
@@ -381,7 +383,7 @@ void Tcgen05Lowering::scaledMma(sm::MmaOp mma) {
   using Kind = NVVM::MMABlockScaleKind;
   using Block = NVVM::Tcgen05MMABlockScale;
   const bool isByte = kind->bits == 8, hasE8M0 = isa<mlir::Float8E8M0FNUType>(*mma.getScaleType());
-  // In descriptors, e2m1 is number 1 of the kinds that have no other type.
+  // For kinds that multiply only e2m1, descriptors encode the type as 1.
   auto number = [&](Type type) { return isByte ? *f8Number(type) : 1; };
   const int64_t types = number(*mma.getLhsType()) << 7 | number(*mma.getRhsType()) << 10 |
                         columns >> 3 << 17 | int64_t(hasE8M0) << 23 | rows >> 4 << 24;
@@ -429,8 +431,8 @@ Value Tcgen05Lowering::quarterOf(Value buffer, int64_t groups) {
   return first;
 }
 
-/// How many groups of 16 lanes a warp accesses: each quarter of the lanes has two, unless a second
-/// warpgroup accesses the other one or the tile occupies only one.
+/// The number of groups of 16 lanes that a warp accesses. Each quarter of the lanes has two groups;
+/// a warp accesses one if a second warpgroup accesses the other, or if the tile occupies only one.
 static int64_t halvesOf(const sm::Layout &memory, int64_t groups) {
   return groups == 1 && memory.isDense(Axis::tmemLane) ? 2 : 1;
 }
@@ -455,7 +457,7 @@ void Tcgen05Lowering::store(sm::CopyOp copy) {
   SmallVector<Value> words;
   for (int64_t reg = 0; reg < int64_t(tile.size()); reg += 32 / bits) {
     const auto first = unsigned(reg);
-    // Rows outside of the tile are multiplied, too.
+    // Write zeros to rows outside of the tile, because they are multiplied, too.
     words.push_back(
         threads.isDead(first, type.getShape())
             ? b.i32(0)

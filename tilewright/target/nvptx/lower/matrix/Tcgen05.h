@@ -16,19 +16,21 @@ class Tcgen05Lowering : public OpGroup {
 public:
   explicit Tcgen05Lowering(KernelLowering &all) : OpGroup(all) {}
 
-  /// Allocates columns for the slots of a channel; returns the first.
+  /// Allocates columns for the slots of a channel. Returns the first column.
   int64_t allocate(int64_t columns, mlir::Operation *user);
-  /// Allocates columns for the scales of one product, which all of the kernel use in turn: one
-  /// thread issues their copies and products, which are performed in this order.
+  /// Allocates columns for the scales of one product. All products of the kernel use them in turn:
+  /// one thread issues their copies and products, which execute in that order.
   void allocateScales();
-  /// Fails with E4058 if the chip has fewer columns; the message names the largest users.
+  /// Fails with E4058 if the chip has fewer columns; the message lists the largest users.
   Status check() const;
-  /// Emits the allocation, by one warp, and the end of it. Between them, all threads must meet.
+  /// initialize() emits the allocation, which one warp executes; useAllocation() comes after a
+  /// barrier of all threads.
   void initialize();
   void useAllocation();
   /// Begins a role: reads the address of the allocation if the role uses it.
   void beginRole(sm::RoleOp role);
-  /// Ends a role: if it reads tensor memory, which is the last use of it, ends the allocation.
+  /// Ends a role. If its threads read the results, which is the last use of tensor memory, frees
+  /// the allocation.
   void endRole(sm::RoleOp role);
 
   /// The address of a column: an i32.
@@ -36,7 +38,7 @@ public:
   void mma(sm::MmaOp mma);
   /// Copies by `tmem`: reads an accumulator into registers, or writes a left operand.
   void copy(sm::CopyOp copy);
-  /// Waits until what this thread has written is in tensor memory.
+  /// Waits until this thread's writes to tensor memory are complete.
   void waitForStores();
   /// Lets the unit arrive at the mbarrier when all products issued so far are complete.
   void commit(Value barrier);
@@ -45,7 +47,7 @@ public:
   void fenceBeforeSync();
 
 private:
-  /// A matrix descriptor: `low`, an i32, has the address.
+  /// Builds a matrix descriptor; `low`, an i32, contains the address.
   Value descriptor(Value low, int64_t upper);
   struct Accumulator {
     Value into;        // a pointer
@@ -54,10 +56,10 @@ private:
   Accumulator accumulator(sm::MmaOp mma);
   void load(sm::CopyOp copy);
   void store(sm::CopyOp copy);
-  /// The address of the calling warp's quarter of the lanes of a buffer. Of two warpgroups, the
-  /// second one accesses the upper half of each quarter.
+  /// The address of the calling warp's quarter of a buffer's lanes. If there are two warpgroups,
+  /// the second one accesses the upper half of each quarter.
   Value quarterOf(Value buffer, int64_t groups);
-  /// Multiplies with scales, which it first copies to tensor memory.
+  /// Multiplies with scales, after copying them to tensor memory.
   void scaledMma(sm::MmaOp mma);
   /// Copies the scales of `rowGroups` groups of 128 rows to tensor memory, to the address `first`.
   void copyScales(Value buffer, int64_t rowGroups, Value first);

@@ -120,7 +120,7 @@ void WgmmaLowering::settle(Value value, mlir::Operation *user) {
     return;
   const bool isCounted = found->second != unknown && value.getParentBlock() == user->getBlock();
   const int64_t left = isCounted ? issued - found->second : 0;
-  // An earlier wait may have been for this product, too.
+  // An earlier wait may already have covered this product.
   const bool isComplete = isCounted && found->second <= completed;
   completed = std::max(completed, issued - left);
   inFlight.erase(found);

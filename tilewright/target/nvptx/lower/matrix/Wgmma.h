@@ -31,8 +31,8 @@ public:
   /// The instruction that waits for all products that read their left operand in registers; empty
   /// if these are known to be complete.
   std::string waitForRegisterOperands();
-  /// Forgets which groups are complete, and how many were issued after each: at the borders of
-  /// loops and branches, other groups may have been issued than those whose ops come before.
+  /// Forgets which groups are complete and how many were issued after each. At the borders of loops
+  /// and branches, the groups issued last may differ from those whose ops come last in the program.
   void forgetOrder();
   void beginRole();
 

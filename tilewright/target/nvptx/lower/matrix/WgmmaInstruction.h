@@ -17,7 +17,8 @@ struct OperandWalk {
   int64_t lead = 0;  // between adjacent lines along M or N, if those are contiguous
   int64_t step = 0;  // between the K steps of adjacent instructions
   int64_t block = 0; // between adjacent blocks of 64 rows
-  /// If lines are along K: the K steps in one of 128 bytes, and the distance to those of the next.
+  /// If lines run along K: the number of K steps in a line of 128 bytes, and the distance between
+  /// lines.
   int64_t stepsOfLine = 1, nextLine = 0;
 
   /// The distance of a K step from the first.

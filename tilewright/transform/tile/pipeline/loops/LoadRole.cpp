@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace tilewright::pipeline {
 
-/// Whether a tile of one element is read from memory, so that each role can read it.
+/// Whether a tile of one element is loaded from global memory, so that both roles can load it.
 static bool isFromMemory(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto view = dyn_cast_or_null<tile::ViewOp>(op))

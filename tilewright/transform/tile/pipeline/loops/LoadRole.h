@@ -12,17 +12,18 @@ namespace tilewright::pipeline {
 struct RoleChannels {
   /// By staged load.
   llvm::DenseMap<mlir::Operation *, mlir::Value> staged;
-  /// By number that the math role computes and the load role needs.
+  /// For numbers that the math role computes and the load role needs.
   llvm::DenseMap<mlir::Value, mlir::Value> numbers;
-  /// The turn of the math role's warpgroups; may be null.
+  /// The channel by which the warpgroups of the math role take turns; null if they do not.
   mlir::Value turn;
 };
 
-/// Has the loops of the kernel that contain staged loads, and the scalars that their bounds and the
-/// loads' offsets depend on. Numbers that are computed from tiles come from the other role.
+/// Builds the load role: the kernel's loops that contain staged loads, and the scalars that
+/// determine loop bounds and load offsets. The math role sends the numbers that are computed from
+/// tiles.
 class LoadRole {
 public:
-  /// `scalars` maps what is computed before the roles.
+  /// `scalars` maps the values that are computed before the roles begin.
   LoadRole(ProductLoop &products, const mlir::IRMapping &scalars, const RoleChannels &channels,
            int64_t warps);
 
@@ -34,7 +35,7 @@ private:
   mlir::IRMapping mapping;
   const RoleChannels &channels;
   const int64_t warps;
-  /// Values that are needed, and ops that make them.
+  /// The values that the role must compute.
   llvm::DenseSet<mlir::Value> needed;
   llvm::SetVector<mlir::Value> numbers;
 

@@ -21,7 +21,7 @@ std::optional<PlannedLoop> planProductLoop(tile::KernelOp kernel, const Machine 
   std::optional<ProductLoop> products = findProductLoop(kernel, reason);
   if (!products)
     return std::nullopt;
-  // As many warpgroups as have 64 rows each.
+  // One warpgroup for each 64 rows.
   const int64_t groups = products->rows / 64;
   if (const std::optional<std::string> problem = TileLayouts(*products, groups).problem()) {
     reason = *problem;
@@ -72,7 +72,7 @@ sm::KernelOp makeLoopKernel(PlannedLoop &planned) {
   const RolePlan &loadPlan = plan.plan.roles[loopLoad], &mathPlan = plan.plan.roles[loopMath];
   LoadRole load(products, scalars, channels, loadPlan.warps);
   for (Value number : load.numbersFromMath()) {
-    // A number that only the other role can compute.
+    // Only the math role can compute this number.
     const sm::Layout single(SmallVector<sm::Layout::Digits>{{}});
     auto buffer = sm::BufferType::get(b.getContext(), {1}, number.getType(), sm::Space::shared,
                                       sm::LayoutAttr::get(b.getContext(), single));

@@ -17,8 +17,9 @@ struct PlannedLoop {
 std::optional<PlannedLoop> planProductLoop(tile::KernelOp kernel, const Machine &machine,
                                            std::string &reason);
 
-/// Replaces the kernel. One role has the staged loads, and all loops and scalars on which they
-/// depend; the other has everything else. Its loop overlaps two iterations, as planned.
+/// Replaces the kernel by two roles. The load role has the staged loads, with the loops and scalars
+/// on which they depend; the math role has everything else, and its loop overlaps two iterations as
+/// planned.
 sm::KernelOp makeLoopKernel(PlannedLoop &planned);
 
 } // namespace tilewright::pipeline

@@ -16,25 +16,25 @@ namespace {
 
 enum : unsigned { link, tensor, lanes, special };
 
-/// Registers per thread besides tiles: addresses, phases, descriptors, values of rows.
+/// Registers per thread besides tiles: addresses, phases, descriptors, and one value per row.
 constexpr int64_t mathRegisters = 32, loadRegisters = 24;
-/// Bytes of shared memory for mbarriers, exchanges between warps and the alignment of slots.
+/// Bytes of shared memory for mbarriers, exchanges between warps, and the alignment of slots.
 constexpr int64_t reservedBytes = 2048;
 /// Cycles between the products of two warpgroups in which the tensor core is idle: the turn, the
 /// descriptors and the first instruction's latency. An estimate.
 constexpr double productOverhead = 32;
-/// Cycles between two dependent instructions of a warp, and elements that the special-function
-/// units of a multiprocessor compute in a cycle.
+/// Cycles between two dependent instructions of a warp; results per cycle of a multiprocessor's
+/// special-function units.
 constexpr int64_t cyclesPerInstruction = 2, specialPerCycle = 16;
-/// The iterations of a loop whose number is not known.
+/// The assumed number of iterations if it is not a constant.
 constexpr int64_t someIterations = 8;
 
-/// The instructions of an op for one thread, and those of the special-function units among them.
+/// Instructions of an op per thread, and how many of them run on the special-function units.
 struct Work {
   double instructions = 0, specials = 0;
 };
 
-/// The work of one element.
+/// The instructions for one element.
 Work workOf(Block &body) {
   Work work;
   for (Operation &op : body.without_terminator()) {
@@ -72,7 +72,7 @@ private:
   const Machine &machine;
   const int64_t groups;
   PipelineProblem problem;
-  /// The first and the last scheduled op of each op of the loop.
+  /// For each op of the loop, the numbers of the first and the last op by which it is scheduled.
   llvm::MapVector<Operation *, std::pair<unsigned, unsigned>> scheduled;
   llvm::SmallVector<Operation *> channelLoads;
 
@@ -80,7 +80,7 @@ private:
     auto type = dyn_cast<RankedTensorType>(tile.getType());
     return type ? type.getNumElements() : 0;
   }
-  /// Elements of a tile in the registers of a thread. A row is in four lanes.
+  /// The number of a tile's elements that each thread holds. Four lanes share a row.
   double perThread(Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
     const double threads = 128.0 * double(groups);
@@ -103,8 +103,8 @@ private:
   void addCompute(Operation *op);
   Work workOfOp(Operation *op);
   void addOps();
-  /// The scheduled ops that make a value, through ops that are free, and how many iterations
-  /// before.
+  /// Finds the scheduled ops that compute a value, directly or through free ops, each with the
+  /// number of iterations by which it precedes the use.
   void makersOf(Value value, int64_t distance,
                 llvm::SmallVectorImpl<std::pair<unsigned, int64_t>> &found);
   void addDependences();
@@ -115,7 +115,7 @@ private:
 
 void Problem::addCopies() {
   const double share = std::min(64.0, double(machine.l2BytesPerCycle) / double(machine.processors));
-  // Copies of an iteration may overlap, at a share of the bandwidth each.
+  // The copies of an iteration may overlap; each then gets a share of the bandwidth.
   problem.loop.units[link].count = std::max<int64_t>(
       1,
       llvm::count_if(products.loads, [&](auto &entry) { return products.isInLoop(entry.first); }));
@@ -139,13 +139,13 @@ void Problem::addCopies() {
   }
 }
 
-/// The cycles that the tensor core needs for the rows of one warpgroup.
+/// The tensor core's cycles for the rows of one warpgroup.
 double Problem::cyclesOf(const LoopProduct &product) {
   const double rate = double(machine.products.lookup(product.type));
   const double rows = double(product.m) / double(groups);
   const double cycles = rows * double(product.n) * double(product.k) / rate;
-  // Each block of 64 rows reads all columns from shared memory, and its rows, unless they are in
-  // registers.
+  // For each block of 64 rows, the instructions read all columns from shared memory, and also the
+  // rows unless they are in registers.
   const double bytes = 2;
   double read = bytes * double(product.k) * double(product.n) * rows / 64;
   for (auto &[op, staged] : products.loads)
@@ -154,8 +154,8 @@ double Problem::cyclesOf(const LoopProduct &product) {
   return std::max(cycles, read / double(machine.sharedBytesPerCycle)) + productOverhead;
 }
 
-/// A product of one warpgroup. After its last one in an iteration, the tensor core works for the
-/// other warpgroups.
+/// Adds a product of one warpgroup. After the last product of an iteration, the tensor core is busy
+/// with the products of the other warpgroups.
 void Problem::addProduct(const LoopProduct &product) {
   const double cycles = cyclesOf(product);
   double others = 0;
@@ -173,7 +173,7 @@ Work Problem::workOfOp(Operation *op) {
     return {work.instructions * count, work.specials * count};
   }
   if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
-    // A shuffle and a combination for each round between lanes.
+    // Two rounds between lanes, each with a shuffle and a combination.
     double rounds = 0;
     if (llvm::is_contained(reduce.getDims(),
                            cast<RankedTensorType>(reduce.getInputs()[0].getType()).getRank() - 1))
@@ -183,7 +183,7 @@ Work Problem::workOfOp(Operation *op) {
   if (isa<tile::LoadOp>(op))
     return {2 * perThread(op->getResult(0)), 0};
   Work all{2, 0};
-  // The branch that computes nothing is the usual one: borders and masks are rare.
+  // Assume the cheaper branch, which usually runs: blocks at borders or with masks are rare.
   if (auto branch = dyn_cast<scf::IfOp>(op)) {
     double least = -1;
     for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()}) {
@@ -207,7 +207,7 @@ void Problem::addCompute(Operation *op) {
   const double cycles = work.specials * 128 / double(specialPerCycle);
   const unsigned first = problem.loop.ops.size() - 1;
   const unsigned second = addOp(op, "special functions", special, cycles * double(groups), cycles);
-  // They follow each other element by element.
+  // The special functions of an element start a few cycles after its other instructions.
   problem.loop.dependences.push_back({first, second, 8});
 }
 
@@ -257,7 +257,7 @@ void Problem::addDependences() {
     for (auto [maker, distance] : makers) {
       problem.loop.dependences.push_back(
           {maker, numbers.first, problem.loop.ops[maker].latency, distance});
-      // The buffer of a copy.
+      // If a copy writes the value, this op reads the copy's buffer.
       for (Buffer &buffer : problem.buffers)
         if (buffer.writer == maker)
           buffer.readers.push_back({numbers.first, distance});
@@ -265,8 +265,9 @@ void Problem::addDependences() {
   }
 }
 
-/// Tiles in registers. A map computes in place if nothing needs its operand later, so tiles of a
-/// shape that maps connect share registers. Those that the loop carries are there all the time.
+/// Adds the registers of tiles. A map computes in place unless its operand is needed later, so
+/// tiles of the same type that maps connect share registers. Loop-carried tiles are live during the
+/// whole loop.
 void Problem::addRegisters() {
   llvm::EquivalenceClasses<const void *> classes;
   llvm::DenseMap<const void *, Value> valueOf;
@@ -354,7 +355,7 @@ void Problem::addRegisters() {
             }).wasInterrupted())
         buffer.readers.push_back({numbers.second, 0});
     problem.buffers.push_back(buffer);
-    // The registers of one iteration only: with more, a thread would have too few.
+    // Limit the depth to 1: with tiles of two iterations in registers, a thread would have too few.
     problem.channels.push_back({buffer.name, {unsigned(problem.buffers.size() - 1)}, 1});
   }
   problem.roles[loopMath].dividedRegisters = std::max<int64_t>(divided, 1);
@@ -386,7 +387,7 @@ LoopPlan Problem::read(PipelinePlan plan) {
       placed.push_back({plan.offsetInRole(loopMath, numbers.first),
                         plan.stageInRole(loopMath, numbers.first), op});
     }
-  // Older iterations first where both begin at once.
+  // If two ops start in the same cycle, the one of the older iteration comes first.
   llvm::stable_sort(placed, [](const Placed &a, const Placed &b) {
     return std::pair(a.offset, -a.stage) < std::pair(b.offset, -b.stage);
   });

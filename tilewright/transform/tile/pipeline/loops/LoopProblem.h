@@ -9,27 +9,27 @@
 
 namespace tilewright::pipeline {
 
-/// The roles of the plan, by their index.
+/// Indices of the plan's roles.
 enum LoopRole : unsigned { loopLoad, loopMath };
 
-/// How a loop's ops are scheduled, and by whom they are run.
+/// The schedule of the loop's ops, and the roles that run them.
 struct LoopPlan {
   PipelinePlan plan;
-  /// The warpgroups of the math role, each of which has 64 or 128 rows.
+  /// The number of warpgroups in the math role; each has 64 or 128 rows.
   int64_t groups = 1;
-  /// Whether the warpgroups issue their products in turns, so that those of one run while the
+  /// Whether the warpgroups take turns to issue their products, so that one multiplies while the
   /// others compute.
   bool takesTurns = false;
-  /// The ops of the math role in the order of the steady state, and the iterations that each is
-  /// behind the newest: 0 or 1.
+  /// The ops of the math role in the order of the steady state. An op of stage 1 works on the
+  /// iteration before the newest one.
   struct Step {
     mlir::Operation *op;
     int64_t stage;
   };
   llvm::SmallVector<Step> steps;
-  /// The slots of each load in the loop.
+  /// The number of slots for each load in the loop.
   llvm::MapVector<mlir::Operation *, int64_t> depths;
-  /// The cycles of an iteration, and those before the first and after the last.
+  /// Cycles of an iteration; and cycles before the first iteration and after the last one.
   int64_t interval = 0, fill = 0;
 };
 

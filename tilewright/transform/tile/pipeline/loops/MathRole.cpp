@@ -30,7 +30,7 @@ void MathRole::buildBlock(OpBuilder &b, Block &block, Mapping &mapping) {
       buildOp(b, &op, mapping);
 }
 
-/// Whether a value is read from shared memory by products only.
+/// Whether a tile stays in shared memory, where only products read it.
 static bool isStaged(Operation *op, const ProductLoop &products) {
   while (auto view = dyn_cast_or_null<tile::ViewOp>(op))
     op = view.getSource().getDefiningOp();
@@ -47,7 +47,7 @@ void MathRole::buildOp(OpBuilder &b, Operation *op, Mapping &mapping) {
       .Case([&](tile::StoreOp store) { buildStore(b, store, mapping); })
       .Default([&](Operation *) {
         if (auto staged = products.loads.find(op); staged != products.loads.end()) {
-          // Outside of the loop: the slot is held until the end.
+          // A load outside of the loop: the role holds the slot until it ends.
           Value channel = channels.staged.lookup(op);
           auto slot = sm::TakeOp::create(b, op->getLoc(), channel);
           mapping.map(op->getResult(0), slot.getResult(0));
@@ -68,7 +68,7 @@ void MathRole::giveLayouts(Operation *op, Operation *copy) {
       result.setType(sm::withLayout(old.getType(), layouts.of(old)));
 }
 
-/// Passes a number to the role that copies.
+/// Sends a number to the load role.
 void MathRole::tellNumber(OpBuilder &b, tensor::ExtractOp extract, Mapping &mapping) {
   Value channel = channels.numbers.lookup(extract.getResult());
   if (!channel)
@@ -205,7 +205,7 @@ int64_t MathRole::stageOf(Operation *op) const {
   return -1;
 }
 
-/// All operands of an op, also of those in its regions.
+/// All operands of an op and of the ops in its regions.
 static SmallVector<Value> operandsOf(Operation *op) {
   llvm::SetVector<Value> all;
   op->walk([&](Operation *inner) {
@@ -304,8 +304,8 @@ SmallVector<Value> MathRole::buildRotated(OpBuilder &b, const Mapping &outer, Va
     }
     return mapping.lookup(value);
   };
-  // Values that iterations pass on are made in stage 0, or in stage 1 while the next iteration is
-  // in stage 0.
+  // A loop-carried value is computed either in stage 0, or in stage 1: then it is computed while
+  // the next iteration is in stage 0.
   struct Carried {
     BlockArgument argument;
     Value yielded;
@@ -328,7 +328,8 @@ SmallVector<Value> MathRole::buildRotated(OpBuilder &b, const Mapping &outer, Va
     if (step.stage == 0)
       buildStep(step, newest);
   freeSlots(b, nullptr);
-  // The loop carries values that cross stages, and then those that iterations pass on in stage 0.
+  // The loop carries the values that cross from stage 0 to stage 1, and then the loop-carried
+  // values that stage 0 computes.
   auto passedOn = [&](Mapping &mapping) {
     SmallVector<Value> all;
     for (Value value : crossing)
@@ -338,7 +339,8 @@ SmallVector<Value> MathRole::buildRotated(OpBuilder &b, const Mapping &outer, Va
         all.push_back(valueIn(value.yielded, mapping));
     return all;
   };
-  // Gives an iteration the values that cross to stage 1, and the next one those that are passed on.
+  // Maps the loop's arguments: values that cross stages in the older iteration, and the others in
+  // the newer one.
   auto receive = [&](ValueRange all, Mapping &older, Mapping *next) {
     for (auto [value, arrived] : llvm::zip(crossing, all))
       older.map(value, arrived);

@@ -24,7 +24,7 @@ public:
   void build(sm::RoleOp role);
 
 private:
-  /// A slot that is taken, and is freed where its product is complete.
+  /// A slot that the role has taken and frees once its product is complete.
   struct TakenSlot {
     mlir::Value product; // the original tile; null if the slot is held until the end
     mlir::Value channel;
@@ -38,7 +38,7 @@ private:
   const RoleChannels &channels;
   TileLayouts layouts;
   llvm::SmallVector<TakenSlot> taken;
-  /// The first and the last product of a turn, while the steady state is built.
+  /// The first and the last product of a warpgroup's turn, while the steady state is built.
   struct {
     tile::DotOp first, last;
   } turns;
@@ -50,7 +50,8 @@ private:
   void buildProduct(mlir::OpBuilder &b, tile::DotOp dot, Mapping &mapping);
   void buildStore(mlir::OpBuilder &b, tile::StoreOp store, Mapping &mapping);
   void tellNumber(mlir::OpBuilder &b, mlir::tensor::ExtractOp extract, Mapping &mapping);
-  /// Frees the slots whose products `op` uses, or all but those that are held.
+  /// Frees the slots of products whose results `op` uses; if `op` is null, all slots except those
+  /// that are held until the end.
   void freeSlots(mlir::OpBuilder &b, mlir::Operation *op);
   void giveLayouts(mlir::Operation *op, mlir::Operation *copy);
 
@@ -58,11 +59,11 @@ private:
   void buildProductLoop(mlir::OpBuilder &b, Mapping &mapping);
   llvm::SmallVector<mlir::Value> buildRotated(mlir::OpBuilder &b, const Mapping &mapping,
                                               mlir::Value count);
-  /// Makes the free ops that `op` needs, in the iteration of `mapping`.
+  /// Builds the free ops that `op` depends on, for the iteration of `mapping`.
   void buildFreeOperands(mlir::OpBuilder &b, mlir::Operation *op, Mapping &mapping);
   int64_t stageOf(mlir::Operation *op) const;
-  /// Values that ops of stage 0 make, or that iterations get from their predecessor, and that ops
-  /// of stage 1 use.
+  /// The values that ops of stage 1 read, and that ops of stage 0 compute or the previous iteration
+  /// passes on.
   llvm::SmallVector<mlir::Value> crossingValues();
 };
 

@@ -15,15 +15,15 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
-/// Rows of a warpgroup's instruction, and the columns and depth of which the sizes of its operands
-/// are multiples.
+/// The rows of a warpgroup's instruction. The columns and depths of its operands are multiples of
+/// `granule`.
 constexpr int64_t groupRows = 64, granule = 16;
 
 Layout StagedLoad::layout() const {
   auto tile = cast<RankedTensorType>(operand.tile.getType());
   const int64_t line = 128 * 8 / operand.bits;
-  // Whole lines along the contiguous dimension. What is beyond the tile is copied, too, but no
-  // product reads it.
+  // The layout has whole lines along the contiguous dimension. The part of the last line that is
+  // beyond the tile is copied, but no product reads it.
   const bool isAlongDepth = isLhs != operand.transposed;
   const int64_t own = tile.getShape()[isLhs ? 0 : 1], depth = tile.getShape()[isLhs ? 1 : 0];
   auto whole = [&](int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), line)); };
@@ -115,7 +115,7 @@ bool Finder::addProduct(tile::DotOp dot) {
     return no("its products have {0} and {1} rows", found.rows, product.m);
   found.rows = product.m;
   found.products.push_back(product);
-  // A left operand that is not a loaded tile is in registers.
+  // A left operand that is not a loaded tile is computed in registers.
   Value left = dot.getLhs();
   while (auto view = left.getDefiningOp<tile::ViewOp>())
     left = view.getSource();
@@ -162,7 +162,7 @@ bool Finder::checkLoad(const StagedLoad &staged, StringRef side) {
   return true;
 }
 
-/// Checks that roles can run all ops.
+/// Checks that the roles support all ops.
 bool Finder::checkOps() {
   Operation *bad = nullptr;
   found.kernel.getBody().walk([&](Operation *op) {
@@ -174,7 +174,7 @@ bool Finder::checkOps() {
             op) &&
         !isScalar(op))
       bad = bad ? bad : op;
-    // Another role may need the number.
+    // The load role may need the number, and channels pass only words of 32 bits.
     if (auto extract = dyn_cast<tensor::ExtractOp>(op);
         extract && extract.getType().isIntOrFloat() &&
         extract.getType().getIntOrFloatBitWidth() != 32)

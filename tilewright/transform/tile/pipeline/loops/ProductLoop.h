@@ -1,5 +1,5 @@
-// ProductLoop: recognizes a kernel in which a loop has several products, with any ops between them:
-// attention, for example.
+// ProductLoop: recognizes a kernel with several products in one loop, and arbitrary ops between
+// them, such as attention.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_PRODUCTLOOP_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_PRODUCTLOOP_H
 
@@ -12,18 +12,18 @@ namespace tilewright::pipeline {
 /// A load whose tile a product reads from shared memory.
 struct StagedLoad {
   Operand operand;
-  /// The product that reads it, as its left or its right operand.
+  /// The product that reads the tile; `isLhs` tells as which operand.
   tile::DotOp dot;
   bool isLhs = false;
 
-  /// A slot: the swizzled lines that matrix instructions read. Planning does not need the dialect
-  /// sm, so it uses the layout and its size.
+  /// The layout, size and type of a slot, which has the swizzled lines that matrix instructions
+  /// read. Planning uses only the layout and the size, so it does not need the dialect sm.
   sm::Layout layout() const;
   int64_t bytes() const;
   sm::BufferType bufferType() const;
 };
 
-/// A product. Its right operand is staged; its left one is staged, or computed in registers.
+/// A product. Its right operand is staged; its left operand is staged or computed in registers.
 struct LoopProduct {
   tile::DotOp dot;
   int64_t m = 0, n = 0, k = 0;
@@ -32,10 +32,10 @@ struct LoopProduct {
 
 struct ProductLoop {
   tile::KernelOp kernel;
-  /// The innermost loop, which contains all products. It may be inside of others.
+  /// The innermost loop, which contains all products; other loops may contain it.
   mlir::scf::ForOp loop;
   llvm::SmallVector<LoopProduct> products; // in the order of the program
-  /// In the order of the program, by load.
+  /// The staged loads, in program order.
   llvm::MapVector<mlir::Operation *, StagedLoad> loads;
   int64_t rows = 0; // of each product
 
@@ -44,12 +44,12 @@ struct ProductLoop {
   }
 };
 
-/// The kernel as such a loop, for matrix instructions of warpgroups; nullopt if it is not one, with
-/// the reason.
+/// Recognizes such a kernel, for matrix instructions of warpgroups; nullopt with the reason
+/// otherwise.
 std::optional<ProductLoop> findProductLoop(tile::KernelOp kernel, std::string &reason);
 
-/// Whether an op of the loop is not scheduled, because it is computed where it is used: a scalar, a
-/// view, an iota, a splat, or a staged load.
+/// Whether an op of the loop is not scheduled, because it is computed where its result is used: a
+/// scalar, a view, an iota, a splat, or a staged load.
 bool isFree(mlir::Operation *op, const ProductLoop &products);
 
 } // namespace tilewright::pipeline

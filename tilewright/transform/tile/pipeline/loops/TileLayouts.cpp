@@ -18,7 +18,7 @@ static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
 }
 
 Layout TileLayouts::replicated(int64_t rank, int64_t warps) {
-  // Warps of a warpgroup, and warpgroups, as accumulators have them.
+  // Copies are numbered like the warps and warpgroups of an accumulator.
   const int64_t groups = std::max<int64_t>(1, warps / 4);
   SmallVector<sm::Digit> copies;
   if (groups > 1)
@@ -33,13 +33,12 @@ TileLayouts::TileLayouts(ProductLoop &products, int64_t groups) : products(produ
   for (LoopProduct &product : products.products) {
     give(product.dot, accumulatorLayout(product.m, product.n, 1, 1, groups));
     give(product.dot.getAcc(), accumulatorLayout(product.m, product.n, 1, 1, groups));
-    // The instruction reads 16-bit operands where an accumulator of as many columns has its
-    // elements.
+    // A left operand in registers has the layout of an accumulator with as many columns.
     if (isInRegisters(product.dot.getLhs()))
       give(product.dot.getLhs(), accumulatorLayout(product.m, product.k, 1, 1, groups));
   }
   settle();
-  // Views whose source is known and whose result is not determined by its uses.
+  // If the uses of a view do not determine its layout, its source may.
   SmallVector<tile::ViewOp> views;
   products.kernel.getBody().walk([&](tile::ViewOp view) { views.push_back(view); });
   for (tile::ViewOp view : views) {
@@ -53,7 +52,7 @@ TileLayouts::TileLayouts(ProductLoop &products, int64_t groups) : products(produ
       settle();
     }
   }
-  // Tiles that depend on no product have a copy in each thread.
+  // For tiles that do not depend on a product, each thread has a copy.
   products.kernel.getBody().walk([&](Operation *op) {
     for (Value value : op->getResults())
       if (auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -68,7 +67,7 @@ TileLayouts::TileLayouts(ProductLoop &products, int64_t groups) : products(produ
   });
 }
 
-/// Whether a tile is not only read by products from shared memory.
+/// Whether the warps hold the tile in registers, unlike a staged tile that only products read.
 bool TileLayouts::isInRegisters(Value value) {
   Operation *op = value.getDefiningOp();
   while (auto view = dyn_cast_or_null<tile::ViewOp>(op))
@@ -93,12 +92,11 @@ void TileLayouts::settle() {
     relate(open.pop_back_val());
 }
 
-/// Gives a layout to all tiles that are related to this one by the op that makes it, or an op that
-/// uses it.
+/// Gives layouts to the tiles that are operands or results of the same op.
 void TileLayouts::relate(Value value) {
   const Layout layout = layouts.find(value)->second;
   auto isTile = [](Value other) { return isa<RankedTensorType>(other.getType()); };
-  // A value that a loop carries.
+  // Relates all forms of a loop-carried value.
   auto relateLoop = [&](scf::ForOp loop, unsigned at) {
     for (Value other : {loop.getInitArgs()[at], Value(loop.getRegionIterArg(at)),
                         Value(loop.getResult(at)), loop.getYieldedValues()[at]})

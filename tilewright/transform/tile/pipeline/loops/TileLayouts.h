@@ -1,5 +1,5 @@
-// TileLayouts: the layouts of all tiles that the warps of a role hold, which follow from the
-// accumulators of its products.
+// TileLayouts: the layouts of the tiles in a role's registers, derived from the accumulators of its
+// products.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_TILELAYOUTS_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_LOOPS_TILELAYOUTS_H
 
@@ -7,10 +7,10 @@
 
 namespace tilewright::pipeline {
 
-/// Each op relates the layouts of its tiles: maps, loops and branches have the same layout
-/// everywhere, a reduction removes dimensions, a view determines its source. So the accumulators,
-/// and the left operands that instructions read from registers, determine all others. No tile is
-/// converted.
+/// Each op relates the layouts of its operands and results: those of maps, loops and branches have
+/// the same layout, a reduction removes dimensions, and the result of a view determines its source.
+/// The accumulators, and the left operands that instructions read from registers, therefore
+/// determine all other layouts, and no tile is converted.
 class TileLayouts {
 public:
   TileLayouts(ProductLoop &products, int64_t groups);
@@ -19,7 +19,7 @@ public:
   std::optional<std::string> problem() const { return failure; }
   /// The layout of a tile in registers.
   sm::Layout of(mlir::Value tile) const { return layouts.find(tile)->second; }
-  /// The layout of a tile of which each thread of `warps` warps has a copy.
+  /// The layout of a tile of which every thread of `warps` warps has a copy.
   static sm::Layout replicated(int64_t rank, int64_t warps);
 
 private:
