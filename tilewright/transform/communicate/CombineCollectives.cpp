@@ -49,7 +49,7 @@ std::optional<CollectiveKey> bucketKeyOf(Operation *op) {
            stablehlo::ReduceScatterOp>(op))
     return std::nullopt;
   std::optional<CollectiveKey> key = keyOf(op);
-  // joinScattered() moves the scattered dimension to the front.
+  // joinScattered() requires the scattered dimension at the front.
   if (key && isa<stablehlo::ReduceScatterOp>(op))
     key->dimensions = nullptr;
   return key;
@@ -200,8 +200,8 @@ private:
         openBytes.resize(deepest + 1, 0);
       }
       const int64_t own = operandBytes(&op);
-      // A tensor that would overfill the bucket starts a new one, unless the tensor is too small to
-      // matter.
+      // A tensor that does not fit into the bucket starts a new one, unless the tensor is too small
+      // to matter.
       if (openBytes[deepest] + own > limit && own > limit / 8) {
         full.push_back(std::exchange(open[deepest], {}));
         openBytes[deepest] = 0;

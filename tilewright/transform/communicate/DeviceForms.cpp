@@ -20,7 +20,7 @@ namespace tilewright::communicate {
 
 namespace {
 
-/// The largest group whose values are combined by a chain of ops, one for each member.
+/// Up to this group size, the values of all members are combined by a chain of ops.
 constexpr int64_t longestChain = 64;
 
 Value reshape(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {

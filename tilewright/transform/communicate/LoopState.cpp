@@ -65,7 +65,7 @@ static bool isCounterType(Type type) {
 }
 
 bool IterationClone::isPossible(stablehlo::WhileOp loop, Value value) {
-  // Copying more ops than this would cost more than a collective may save.
+  // The maximum number of ops to copy: more would cost more than a collective saves.
   constexpr unsigned maxOps = 48;
   Block &body = loop.getBody().front();
   DenseSet<Value> seen;

@@ -23,7 +23,8 @@ namespace tilewright::communicate {
 
 namespace {
 
-/// A reduction of a sum that a loop accumulates, or of slices that it stores.
+/// A reduction that can move behind the loop: of a sum that the loop accumulates, or of slices that
+/// it stores.
 struct Accumulation {
   unsigned state;       // the carried value
   Operation *reduction; // in the body

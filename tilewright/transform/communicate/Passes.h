@@ -14,8 +14,8 @@ namespace tilewright::communicate {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/communicate/Passes.h.inc"
 
-/// Adds all passes of the phase; runs on a module. `cluster`: the cluster whose prices decide, as
-/// predict::findCluster() takes it; typical prices of the target if empty.
+/// Adds all passes of the phase; runs on a module. `cluster` is the name of the cluster whose
+/// prices decide (predict::findCluster()); if it is empty, typical prices of the target do.
 void buildCommunicatePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
                               const std::string &cluster = "");
 

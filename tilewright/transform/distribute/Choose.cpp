@@ -18,7 +18,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// A list of different shardings with how many uses want each.
+/// The distinct shardings that uses want, each with the number of uses that want it.
 using Wants = SmallVector<std::pair<int, int>, 2>;
 
 void change(Wants &wants, int sharding, int by) {
@@ -66,7 +66,7 @@ public:
       place(axis, /*isNew=*/true);
     }
     improve(axes);
-    // With all axes placed, prices of the first ones differ.
+    // Place the axes again: prices differ once all of them are placed.
     if (axes.size() > 1)
       placeAgain(axes);
     improveInRounds(axes);
@@ -111,17 +111,17 @@ private:
 
   //===- Memory -----------------------------------------------------------===//
 
-  /// While the plan holds more than `limit` bytes at a time, makes what it holds there dearer and
-  /// chooses again. A copy that is not used there is dropped instead, if making it again is
-  /// cheaper. Takes the first plan that fits, or else the one that holds the least. Returns what it
-  /// holds.
+  /// While the plan holds more than `limit` bytes at a time, raises the price of what it holds at
+  /// the peak and chooses again. A copy that is idle at the peak is dropped instead, if making it
+  /// again is cheaper. Takes the first plan that fits; if none does, the one that holds the least.
+  /// Returns the bytes that this plan holds.
   double fitInto(double limit, const std::vector<MeshAxisRef> &axes, const Memory &memory) {
     Memory::Peak peak = memory.peakOf(placed(), drops);
     double least = peak.bytes;
     std::vector<const Mode *> best = now;
     Memory::Drops bestDrops;
-    // In bytes sent for each byte held: from where it only decides between plans that send nearly
-    // the same, to where it outweighs an exchange in each iteration of a long loop.
+    // The price of holding a byte, in bytes sent. The lowest one only decides between plans that
+    // send nearly the same; the highest one outweighs an exchange in each iteration of a long loop.
     for (double price = 1.0 / 16; peak.bytes > limit && price <= 1 << 16; price *= 4) {
       memory.dropIdle(peak, limit, placed(), drops, [&](const Memory::Copy &copy, double bytes) {
         return againPrice(copy.value, copy.sharding) <= price * bytes;
@@ -145,7 +145,7 @@ private:
     return least;
   }
 
-  /// Making a copy of a value once more.
+  /// The price of making a copy of a value again.
   double againPrice(int value, int sharding) {
     const int from = computed[at(value)];
     return from == sharding
@@ -165,7 +165,7 @@ private:
     return placed;
   }
 
-  /// Holding a value with a sharding, where memory is scarce.
+  /// The price of holding a value with a sharding where memory is scarce.
   double scarcePrice(int value, int sharding) {
     double price = 0;
     for (auto [one, ofByte] : memoryPrices[at(value)])
@@ -223,8 +223,8 @@ private:
            held;
   }
 
-  /// Holding the value in another sharding than the one it is computed with, as long as a loop
-  /// that uses it runs.
+  /// The price of holding a value in a sharding other than the computed one while a loop that uses
+  /// it runs.
   double heldPrice(int value, int sharding) {
     const GraphValue &made = graph.values[at(value)];
     const double read = made.isHeld ? prices.shardBytes(types[at(value)], sharding) *
@@ -233,7 +233,7 @@ private:
     return read + scarcePrice(value, sharding);
   }
 
-  /// The price of another sharding of a value for one use.
+  /// The price of converting a value to another sharding for one use.
   double reshardPrice(int value, int from, int to) {
     return from == to
                ? 0
@@ -241,7 +241,7 @@ private:
                      heldPrice(value, to);
   }
 
-  /// Records what all nodes want and give now.
+  /// Records the shardings that all nodes currently want and give.
   void settle() {
     routed.assign(graph.values.size(), unknown);
     for (Wants &list : wants)
@@ -271,10 +271,10 @@ private:
     double price;
   };
 
-  /// The cheapest way to have `value` in sharding `want`. Uses share the price of computing it in
-  /// the cheapest way; a use that wants another way pays the difference alone. An exchange is
-  /// shared too, but not by all uses, since some of them will want something else. `isShared`:
-  /// another use has decided to want the same, and pays for the exchange.
+  /// The lowest price of having `value` in sharding `want`. All uses share the price of computing
+  /// the value in the cheapest way; a use that wants another way pays only the difference. Uses
+  /// also share an exchange, but only some of them will want the same sharding. `isShared`: another
+  /// use has decided to want the same sharding and pays for the exchange.
   double priceOf(int value, int want, bool isShared) {
     const GraphValue &made = graph.values[at(value)];
     const auto uses = static_cast<double>(made.uses.size());
@@ -322,8 +322,8 @@ private:
     return priceOf(value, want, isShared);
   }
 
-  /// Decides nodes from the last to the first: for each the mode that is cheapest to reach, with
-  /// what its uses have decided to want.
+  /// Decides nodes from the last to the first: takes for each node the mode that is cheapest to
+  /// reach, given what its uses have decided to want.
   void decode() {
     for (Wants &list : wants)
       list.clear();
@@ -351,8 +351,8 @@ private:
     }
   }
 
-  /// If the body of a loop returns the value: what the loop's node, which is decided later, has to
-  /// pay for it at least.
+  /// If the body of a loop returns the value: the least that the loop's node, which is decided
+  /// later, must pay for it.
   double returnPrice(int node, int value, int give) {
     double sum = 0;
     for (const GraphValue::Use &use : graph.values[at(value)].uses) {
@@ -369,8 +369,8 @@ private:
     return sum;
   }
 
-  /// Places an axis in all nodes. An axis that had a place keeps it, unless the new places are
-  /// cheaper together.
+  /// Places an axis in all nodes. An axis that was already placed keeps its places, unless the new
+  /// ones are cheaper in total.
   void place(const MeshAxisRef &axis, bool isNew) {
     options.assign(graph.nodes.size(), nullptr);
     reaching.resize(graph.nodes.size());
@@ -392,8 +392,8 @@ private:
     }
   }
 
-  /// Takes the axis away from all nodes where they are cheaper together without it. Dynamic
-  /// programming shards too much, because it counts what several values share several times.
+  /// Removes the axis from those nodes that are together cheaper without it. Dynamic programming
+  /// shards too much, because it counts a price that several values share once for each of them.
   bool withdraw(const MeshAxisRef &axis) {
     std::vector<const Mode *> without;
     for (int node = 0; node < count(); ++node)
@@ -403,9 +403,9 @@ private:
 
   //===- Combining two plans ----------------------------------------------===//
 
-  /// Each node takes its present mode or that of `other`, so that all together are cheapest
-  /// (a fusion move). A price depends on what a value's maker gives and a use wants, hence the best
-  /// combination is a minimum cut.
+  /// Gives each node either its present mode or its mode in `other`, such that the total price is
+  /// lowest (a fusion move). A price depends on the mode of a value's maker and that of one user,
+  /// so the best combination is a minimum cut.
   bool combine(const std::vector<const Mode *> &other) {
     settle();
     MinCut cut(graph.nodes.size());
@@ -417,8 +417,8 @@ private:
     for (int node = 0; node < count(); ++node)
       if (takesOther[at(node)] && now[at(node)]->choice == other[at(node)]->choice)
         takesOther[at(node)] = false;
-    // Each group of neighbours is kept only if it is cheaper: the cut shares exchanges
-    // approximately.
+    // Keep each group of connected changes only if it is cheaper: the cut accounts for shared
+    // exchanges only approximately.
     bool changes = false;
     for (int node = 0; node < count(); ++node)
       if (takesOther[at(node)])
@@ -426,7 +426,7 @@ private:
     return changes;
   }
 
-  /// Changes the node and those of `waiting` that are connected to it, if that is cheaper.
+  /// Changes the node and those of `waiting` that are connected to it, if this lowers the price.
   bool takeTogether(int first, const std::vector<const Mode *> &other, std::vector<bool> &waiting) {
     std::vector<int> nodes = {first};
     llvm::SetVector<int> values;
@@ -511,7 +511,8 @@ private:
           cut.price(maker, price[0][0] / share, price[1][1] / share);
           continue;
         }
-        // As a constant, a term of each of both, and one if they are apart.
+        // Express the price as a constant, a term for each of the two nodes, and a term that
+        // applies if they differ.
         cut.price(maker, price[0][0] / share, price[1][0] / share);
         cut.price(user, price[1][0] / share, price[1][1] / share);
         cut.priceIfApart(maker, user,
@@ -544,8 +545,8 @@ private:
 
   //===- Local improvement ------------------------------------------------===//
 
-  /// The price of everything that a node's mode changes; if that is `limit` or more, a part of it
-  /// that reaches the limit.
+  /// The part of the program's price that depends on a node's mode. Stops at `limit`: the result
+  /// may then be too low, but not below `limit`.
   double around(int node, double limit = infinite) {
     double price = workPrice(node, *now[at(node)]);
     SmallVector<int, 6> seen;
@@ -578,7 +579,7 @@ private:
     now[at(node)] = &mode;
   }
 
-  /// Improves the nodes whose neighbours have changed since they were last looked at.
+  /// Improves nodes whose neighbours have changed since they were last visited.
   void improve(const std::vector<MeshAxisRef> &axes) {
     settle();
     constexpr int maxSweeps = 6;
@@ -623,8 +624,8 @@ private:
     return changes;
   }
 
-  /// Takes all axes away from an op, if that is cheaper: where an operand is gathered for another
-  /// use, one axis less only costs another exchange.
+  /// Removes all axes from an op, if that is cheaper: when an operand is gathered for another use
+  /// anyway, removing only one axis would merely add an exchange.
   bool replicate(int node) {
     const Mode &before = *now[at(node)];
     if (!nodeAt(node).isOp || nodeAt(node).isFixed || before.choice == whole[at(node)]->choice)
@@ -637,7 +638,7 @@ private:
     return false;
   }
 
-  /// Takes the cheapest mode of a node for an axis. Returns the change of the program's price.
+  /// Gives a node its cheapest mode for an axis. Returns the change of the program's price.
   double improve(int node, const MeshAxisRef &axis) {
     const double before = around(node);
     double price = before;
@@ -660,9 +661,9 @@ private:
 
   //===- Chains of changes ------------------------------------------------===//
 
-  /// Changes several nodes together where no single change pays: a node at a value that is
-  /// resharded takes another mode, then its neighbours follow as long as that lowers the price, and
-  /// theirs. Kept if the price of the program falls.
+  /// Changes several nodes together where no single change lowers the price. A node next to a
+  /// resharded value takes another mode; then its neighbours follow, and theirs, as long as each
+  /// step lowers the price. The changes are kept if the price of the program falls.
   bool improveTogether(const std::vector<MeshAxisRef> &axes) {
     settle();
     bool changes = false;
@@ -714,7 +715,7 @@ private:
     return false;
   }
 
-  /// The nodes that make and use the values of a node.
+  /// The nodes that make or use the values of a node.
   void addNeighbours(int node, SmallVector<int, 32> &queue) {
     auto add = [&](int other) {
       if (!llvm::is_contained(queue, other))
@@ -763,7 +764,7 @@ private:
   std::vector<Wants> wants;             // of each value
   std::vector<int> computed;            // sharding of each value
   std::vector<double> routed;           // routePrice() of each value; unknown after a change
-  /// Of each value: shardings in which it was held at a peak, with a price for each byte.
+  /// For each value: the shardings in which it was held at a peak, with a price for each byte.
   std::vector<SmallVector<std::pair<int, double>, 0>> memoryPrices;
   Memory::Drops drops;                            // copies that are made again
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed

@@ -11,8 +11,8 @@ struct Choices {
   std::vector<Choice> nodes;
   double price = 0;
   double peakBytes = 0; // that a device holds at a time, if there is a limit (Memory.h)
-  /// By value: the number of the copy that each use reads, in the order in which they are made.
-  /// Values that are not listed have one copy of each sharding.
+  /// For each value that is listed: the number of the copy that each use reads, in the order in
+  /// which copies are made. Other values have one copy in each sharding.
   llvm::DenseMap<int, llvm::SmallVector<int>> copyOf;
 };
 

@@ -1,4 +1,4 @@
-// FoldSlices: a concatenate of slices as one op, while a program is divided.
+// FoldSlices: represents a concatenate of slices by one op while a program is divided.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_FOLDSLICES_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_FOLDSLICES_H
 
@@ -22,7 +22,7 @@ struct FoldedSlices {
   int64_t dim;
   std::vector<RowRun> runs;
 
-  /// nullopt if the op is something else.
+  /// nullopt if the op is not such a call.
   static std::optional<FoldedSlices> of(mlir::Operation *op);
 };
 

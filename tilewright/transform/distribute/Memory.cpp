@@ -11,7 +11,8 @@ using namespace mlir;
 namespace tilewright::distribute {
 namespace {
 
-/// A node reads at the first of its two moments and writes at the second.
+/// Each node has two moments: it reads its operands at the first and writes its results at the
+/// second.
 int readOf(int node) { return 2 * node; }
 int writeOf(int node) { return 2 * node + 1; }
 
@@ -35,7 +36,7 @@ bool isKept(BlockArgument parameter) {
          !main.getArgAttr(number, "jax.buffer_donor");
 }
 
-/// Whether a node's results are its operands under another name.
+/// Whether a node's results share the memory of its operands.
 bool passesThrough(const GraphNode &node) {
   return !node.isOp || isa<stablehlo::ReshapeOp>(node.op);
 }
@@ -68,7 +69,8 @@ Memory::Memory(const ShardingGraph &graph, const Prices &prices, ArrayRef<int> t
         !isa_and_nonnull<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::ConstantOp>(
             made);
     span.begin = writeOf(std::max(value.maker, 0));
-    // Inside of a loop, what it carries is the argument of its body; its result is that behind it.
+    // Inside of the loop, the argument of its body holds the carried value; the result exists only
+    // after the loop.
     if (isa_and_nonnull<stablehlo::WhileOp>(made))
       span.begin = writeOf(lastIn.lookup(made));
     span.end = span.begin;
@@ -135,7 +137,8 @@ Memory::Peak Memory::peakOf(ArrayRef<Placed> values, const Drops &drops) const {
     if (!span.isStored)
       continue;
     int end = span.end, first = moments, lastMade = 0;
-    // By sharding, and how often it was dropped before: from its first use to its last.
+    // The interval from the first use to the last, by sharding and by how often the copy was
+    // dropped before.
     std::map<std::pair<int, int>, std::pair<int, int>> others;
     SmallVector<Sharding, 4> made;
     for (size_t i = 0; i < placed.wanted.size(); ++i) {
@@ -156,7 +159,7 @@ Memory::Peak Memory::peakOf(ArrayRef<Placed> values, const Drops &drops) const {
     if (!isReshardedLate(prices[placed.computed], made))
       first = span.begin;
     for (const auto &[which, time] : others) {
-      // All that are not made again are made together.
+      // First copies in all shardings are made at the same time.
       const int begin = which.second == 0 ? first : time.first;
       hold(value, which.first, begin, time.second, /*isMade=*/true);
       lastMade = std::max(lastMade, begin);

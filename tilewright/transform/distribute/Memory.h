@@ -1,4 +1,4 @@
-// Memory: an estimate of what one device holds while it runs a sharded program.
+// Memory: estimates how many bytes a device holds while it runs a sharded program.
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_MEMORY_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_MEMORY_H
 
@@ -10,8 +10,9 @@
 
 namespace tilewright::distribute {
 
-/// Whether a value, to hold less, is resharded before its first use in another sharding, instead of
-/// where it is computed: if its other shards are larger than the one that is computed.
+/// Whether a value is resharded only before its first use in another sharding, to hold less,
+/// instead of where it is computed: this is so if its other shards are larger than the computed
+/// one.
 bool isReshardedLate(const Sharding &computed, llvm::ArrayRef<Sharding> others);
 
 /// When the values of a program are in memory, if its ops run in program order.
@@ -22,7 +23,7 @@ class Memory {
 public:
   Memory(const ShardingGraph &graph, const Prices &prices, llvm::ArrayRef<int> types);
 
-  /// How the value is sharded when it is computed, and for each of its uses.
+  /// The sharding with which a value is computed, and the one that each use wants.
   struct Placed {
     int computed;
     llvm::SmallVector<int, 4> wanted;
@@ -31,7 +32,8 @@ public:
   struct Copy {
     int value, sharding;
     int begin, end; // both included
-    /// Made from the value as it is computed. Only these can be dropped and made again.
+    /// Whether the shard was made from the computed one. Only such a shard can be dropped and made
+    /// again.
     bool isMade = false;
   };
   struct Peak {
@@ -39,19 +41,20 @@ public:
     int moment = 0;
     std::vector<Copy> copies; // held there
   };
-  /// By value and sharding: the moments, in order, at which a device drops a copy. It makes the
-  /// copy again for later uses.
+  /// By value and sharding: the moments at which a device drops a copy, which it makes again for
+  /// later uses.
   using Drops = std::map<std::pair<int, int>, std::set<int>>;
-  /// The most that a device holds at a time. Values are resharded as isReshardedLate() says.
+  /// The maximum number of bytes that a device holds at a time, if values are resharded as
+  /// isReshardedLate() says.
   Peak peakOf(llvm::ArrayRef<Placed> values, const Drops &drops) const;
 
-  /// While the peak exceeds the limit, drops the largest copy that is not used there and for which
-  /// `isCheaper` (with its bytes) says that making it again costs less than holding it. `peak`
-  /// becomes that of the values without them.
+  /// While the peak exceeds the limit, drops the largest copy that is idle at the peak and for
+  /// which `isCheaper` (called with its size in bytes) says that making it again costs less than
+  /// holding it. Updates `peak`.
   void dropIdle(Peak &peak, double limit, llvm::ArrayRef<Placed> values, Drops &drops,
                 llvm::function_ref<bool(const Copy &, double)> isCheaper) const;
 
-  /// For each value that is dropped and made again, which copy each use reads.
+  /// For each value with a dropped copy: the number of the copy that each use reads.
   llvm::DenseMap<int, llvm::SmallVector<int>> copiesOf(llvm::ArrayRef<Placed> values,
                                                        const Drops &drops) const;
 
@@ -63,9 +66,9 @@ private:
     bool isStored;                  // not if a fusion makes it again for each use
   };
 
-  /// Whether the copy has uses before and after the moment, and none at it.
+  /// Whether the copy is used before and after the moment, but not at it.
   bool mayDrop(const Copy &copy, const Placed &placed, int moment) const;
-  /// How often the copy that a use reads was dropped before.
+  /// The number of times that the copy was dropped before this use.
   int dropsBefore(int value, size_t use, int sharding, const Drops &drops) const;
 
   const Prices &prices;

@@ -18,7 +18,7 @@ void MinCut::addEdge(size_t from, size_t to, double capacity) {
 }
 
 void MinCut::price(size_t node, double ofZero, double ofOne) {
-  // Only the difference matters.
+  // Only the difference between the two prices matters.
   if (ofOne > ofZero)
     addEdge(source, node + 2, ofOne - ofZero);
   else if (ofZero > ofOne)
@@ -43,7 +43,7 @@ bool MinCut::computeLevels() {
   return levels[sink] >= 0;
 }
 
-/// Sends as much as possible, up to `limit`, along one shortest path.
+/// Sends as much flow as possible, up to `limit`, along one shortest path.
 double MinCut::push(size_t start, double limit) {
   // An explicit stack: paths are as long as programs.
   std::vector<size_t> path;

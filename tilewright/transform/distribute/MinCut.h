@@ -22,7 +22,7 @@ public:
   size_t addNode();
   void price(size_t node, double ofZero, double ofOne);
   void priceIfApart(size_t zero, size_t one, double price);
-  /// Whether each node has answer 1; if both answers cost the same, it has answer 0.
+  /// For each node, whether it has answer 1. If both answers cost the same, it has answer 0.
   std::vector<bool> solve();
 
 private:

@@ -225,7 +225,7 @@ bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &ch
             isFull &= node.rule.loop(loop).size == 1;
             continue;
           }
-          // The shape of a manual computation's tie is that of the computation's body.
+          // In a manual computation, the shape of a tie is the one inside the body.
           const int64_t size =
               numbers.size() > 1 || !node.isOp ? node.rule.loop(loop).size : shape[dim];
           if (!isFull || size % count != 0)
@@ -326,7 +326,7 @@ std::vector<Mode> Modes::makePlacing(int number, Choice base, const MeshAxisRef 
       offer(std::move(outer));
     }
   }
-  // A dimension of several loops may split the axis.
+  // If a dimension has several loops, the axis may be split among them.
   for (const auto *values : {&node.rule.operands, &node.rule.results})
     for (const ShardingRule::Dims &dims : *values)
       for (const ShardingRule::Dim &dim : dims) {

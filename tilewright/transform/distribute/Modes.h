@@ -30,8 +30,7 @@ class Modes {
 public:
   Modes(const ShardingGraph &graph, Prices &prices);
 
-  /// From now on, `axis` counts as placed. Shardings that the program fixes are followed only along
-  /// placed axes.
+  /// Marks `axis` as placed. Shardings that the program fixes are followed only along placed axes.
   void activate(const MeshAxisRef &axis) {
     active.push_back(axis);
     earlier.push_back(std::move(made));
@@ -66,9 +65,9 @@ private:
   std::vector<double> flops; // of each node
   std::vector<llvm::SmallVector<int, 3>> inTypes, outTypes;
   std::vector<int> firstAlike; // of each node: the first one that has the same modes
-  /// What placing() returned, by the current mode and the index of the axis in `active`.
+  /// The results of placing(), by current mode and index of the axis in `active`.
   llvm::DenseMap<std::pair<const Mode *, unsigned>, const std::vector<Mode> *> placed;
-  /// For the first node of each kind: what placing() made of a choice without the axis.
+  /// For the first node of each kind: the result of placing() for a choice without the axis.
   struct Placing {
     Choice base;
     MeshAxisRef axis;

@@ -16,7 +16,7 @@ namespace tilewright::distribute {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/distribute/Passes.h.inc"
 
-/// The ranks that a program is divided for.
+/// The number of replicas and partitions for which a program is divided.
 struct DistributeOptions {
   std::vector<numerics::MeshAxis> mesh; // if empty, the program's own
   /// 0 means the number in the module's attributes mhlo.num_replicas and mhlo.num_partitions.

@@ -33,7 +33,7 @@ private:
       choice.mesh = node.mesh;
       choice.loops = node.fixed;
     }
-    // If several operands shard a loop, the largest operand decides.
+    // If several operands shard a loop, the largest operand determines the axes.
     SmallVector<unsigned, 4> bySize;
     for (unsigned in = 0; in < node.inValues.size(); ++in)
       bySize.push_back(in);
@@ -55,7 +55,7 @@ private:
     return type && type.hasStaticShape() ? type.getNumElements() : 0;
   }
 
-  /// Splits those loops of a node that are not split yet as an operand is sharded.
+  /// Splits those loops of a node that are still whole in the way in which an operand is sharded.
   void follow(const GraphNode &node, unsigned in, Choice &choice) const {
     const Sharding &from = of(node.inValues[in]);
     if (!from.isSharded() || (choice.mesh && choice.mesh != from.mesh))

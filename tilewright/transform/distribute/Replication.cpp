@@ -176,7 +176,7 @@ private:
       const AxisSet trips = of(test->getOperand(0));
       visit(body);
       for (unsigned i = 0; i < loop->getNumOperands(); ++i) {
-        // A rank with a different trip count ends with a different value.
+        // Ranks with different trip counts end with different values.
         changes |= join(condition.getArgument(i), of(next->getOperand(i)));
         changes |= join(body.getArgument(i), of(next->getOperand(i)));
         join(loop.getResult(i), of(condition.getArgument(i)) | trips);

@@ -21,14 +21,14 @@ namespace tilewright::distribute {
 
 using Axes = std::vector<numerics::AxisRef>; // outermost first
 
-/// Whether the two share a part of some mesh axis.
+/// Whether the two have a part of a mesh axis in common.
 bool overlap(const Axes &one, const Axes &other);
 int64_t countOf(const Axes &axes);
 /// Adds an axis inside the others. Adjacent sub-axes of an axis are merged.
 void append(Axes &axes, const numerics::AxisRef &axis);
 /// The same axes, with adjacent sub-axes merged and axes of size 1 omitted.
 Axes merged(const Axes &axes);
-/// merged(), in the order of the mesh's axes; for axes whose order has no meaning.
+/// Like merged(), but in the order of the mesh's axes, for axes whose order has no meaning.
 Axes ordered(Axes axes);
 /// "{data, model:(2)4}", as sdy writes them.
 std::string toString(const Axes &axes, const numerics::MeshCoordinates &mesh);
@@ -52,9 +52,10 @@ struct Sharding {
   const Axes &along(size_t dim) const;
 
   bool operator==(const Sharding &other) const;
-  /// The finest sharding that is refined by both this sharding and `other`.
+  /// The finest sharding of which both this sharding and `other` are refinements.
   Sharding commonWith(const Sharding &other) const;
-  /// How a shard of `coarser` is sharded further. `coarser` must come from commonWith().
+  /// The sharding of this tensor's shard within a shard of `coarser`, which must come from
+  /// commonWith().
   Sharding within(const Sharding &coarser) const;
   /// "[{data}, {}]", "[{}] unreduced {model}", or "replicated".
   std::string toString() const;

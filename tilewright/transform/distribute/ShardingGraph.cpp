@@ -232,7 +232,7 @@ void ShardingGraph::Reader::readRuleOfFunction(Operation *op, double repeats) {
   graph.functionRules.push_back({static_cast<int>(graph.nodes.size()) - 1, std::move(node)});
 }
 
-/// An op that is computed on replicated operands.
+/// An op that must be computed on replicated operands.
 void ShardingGraph::Reader::readOther(Operation *op, double repeats) {
   SmallVector<OpOperand *> ins;
   for (OpOperand &use : op->getOpOperands())

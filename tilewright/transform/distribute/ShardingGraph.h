@@ -28,8 +28,8 @@ struct GraphNode {
   llvm::SmallVector<mlir::OpOperand *, 2> ins;
   llvm::SmallVector<int, 2> inValues, outs; // numbers of values
   double repeats = 1;                       // how often it runs
-  /// Each alternative lists the operands that may be partial sums together; then so are the
-  /// results.
+  /// Each alternative is a set of operands that may be partial sums together; the results then are
+  /// partial sums, too.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1> linear;
 
   /// The shardings that the program fixes for the loops: their axes, and the loops that may not get
@@ -96,8 +96,8 @@ struct Choice {
 /// node.
 Sharding wantedBy(const GraphNode &node, const Choice &choice, size_t in);
 Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out);
-/// Whether a node can be split in this way: the split divides the values, no device needs a split
-/// loop as a whole, and partial results are combined by a single op.
+/// Whether a node can be split in this way: all values are divisible, no device needs a split loop
+/// as a whole, and a single op combines partial results.
 bool fits(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);
 /// Whether dimensions are divisible and shards are contiguous.
 bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &choice);

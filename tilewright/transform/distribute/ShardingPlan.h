@@ -33,13 +33,14 @@ public:
   /// unreduced.
   const Sharding &shardingOf(mlir::Value value) const;
   const Sharding &wanted(mlir::OpOperand &operand) const;
-  /// The sharding that is made of a value first, because others are made from it.
+  /// The sharding into which a value is converted first, because its other shardings are made from
+  /// it.
   const Sharding &homeOf(mlir::Value value) const;
-  /// The number of the copy that a use reads of those that are made of its value in this sharding,
-  /// one after the other; 0 for the first.
+  /// Copies of a value in the same sharding are numbered in the order in which they are made.
+  /// Returns the number of the copy that a use reads; 0 is the first.
   int copyOf(mlir::OpOperand &operand) const { return copies.lookup(&operand); }
   const OpPlan *find(mlir::Operation *op) const;
-  /// Whether there is a memory limit: then some values are resharded late (isReshardedLate()).
+  /// Whether there is a memory limit, so that some values are resharded late (isReshardedLate()).
   bool savesMemory() const { return hasLimit; }
   const llvm::DenseMap<mlir::Value, Sharding> &shardings() const { return valueShardings; }
 
@@ -49,7 +50,7 @@ public:
 
 private:
   explicit ShardingPlan(mlir::func::FuncOp main) : main(main) {}
-  /// Why an op does not use an operand as it is sharded.
+  /// The reason why an op does not use an operand in the sharding in which it is computed.
   std::string reasonFor(mlir::OpOperand &operand) const;
 
   mlir::func::FuncOp main;

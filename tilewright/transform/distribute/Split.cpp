@@ -115,7 +115,7 @@ public:
       }
     for (auto &[value, targets] : conversions)
       TILEWRIGHT_TRY(reshard(value, targets));
-    // Only after resharding, because it depends on the new operand types.
+    // Fit attributes only after resharding, because they depend on the new operand types.
     for (Operation *op : sharded) {
       TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
       op->removeAttr(sdy::SdyDialect::shardingRuleName); // it describes the whole tensors
@@ -152,7 +152,7 @@ private:
         }
       if (const ShardingPlan::OpPlan *found = plan.find(op); found && found->isSharded())
         sharded.push_back(op);
-      // The first operands of a rule are only related to its results.
+      // The first operands of a rule determine only shardings.
       for (OpOperand &use : isRule ? returnedBy(op) : op->getOpOperands()) {
         const Sharding &from = plan.shardingOf(use.get());
         Sharding to = plan.wanted(use);
@@ -186,8 +186,8 @@ private:
     return first;
   }
 
-  /// Reshards a value for all uses; once for those that need the same sharding, unless it is
-  /// dropped between them.
+  /// Reshards a value for all of its uses: once for uses that need the same sharding, and again for
+  /// uses after a copy was dropped.
   Status reshard(Value value, ArrayRef<Target> targets) {
     std::map<int, SmallVector<Target, 1>> copies;
     for (const Target &target : targets)
@@ -197,7 +197,7 @@ private:
     return Status();
   }
 
-  /// Makes copies of a value that were dropped, directly before they are used.
+  /// Makes copies that were dropped again, directly before their uses.
   Status reshardAgain(Value value, ArrayRef<Target> targets) {
     auto shape = cast<RankedTensorType>(globalTypes.lookup(value)).getShape();
     for (const Sharding &to : distinct(targets)) {
@@ -237,7 +237,7 @@ private:
     auto make = [&](Location location, const Sharding &to) -> Status {
       if (llvm::any_of(made, [&](const auto &one) { return one.first == to; }))
         return Status();
-      // From the value as it is computed, or from its home.
+      // Start from the computed shard or from the home, whichever sends fewer bytes.
       size_t from = 0;
       if (made.size() > 1 && wireBytes(planReshard(made[1].first, to, shape, 1)) <
                                  wireBytes(planReshard(made[0].first, to, shape, 1)))

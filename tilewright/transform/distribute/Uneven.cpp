@@ -95,13 +95,13 @@ private:
     }
   }
 
-  /// The new sizes of an op's loops.
+  /// The new number of iterations of each loop of the op.
   struct Wider {
     ShardingRule rule;
     DenseMap<int, int64_t> sizes;
 
-    /// Adds the sizes that loops need so that a tensor in `dims` gets the sizes `wanted`. False if
-    /// a dimension is not a loop of its own, or if its loop already has another size.
+    /// Adds the loop sizes for which a tensor in `dims` gets the sizes `wanted`. Returns false if a
+    /// dimension does not consist of a single loop, or if its loop already has another size.
     bool add(const ShardingRule::Dims &dims, ArrayRef<int64_t> now, ArrayRef<int64_t> wanted) {
       for (size_t dim = 0; dim < dims.size(); ++dim) {
         if (now[dim] == wanted[dim])

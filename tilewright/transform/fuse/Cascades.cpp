@@ -23,7 +23,7 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
   void runOnOperation() override {
     if (getOperation().isPrivate())
       return;
-    // Without a reader of remarks, the analysis is needed only for what changes.
+    // If no one reads remarks, analyse only what may be rewritten.
     if (getContext().getRemarkEngine())
       getOperation().walk([&](Block *block) {
         for (const std::unique_ptr<cascade::Cascade> &found : cascade::findCascades(*block))
@@ -37,7 +37,8 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
       markAllAnalysesPreserved();
   }
 
-  /// With blocks, the reductions themselves are wanted. Kernels for GPUs need matrix instructions.
+  /// With a block size, the reductions themselves are rewritten, so attention must remain a
+  /// cascade. Kernels for GPUs need matrix instructions.
   bool joinsAttention() {
     const exec::TargetAttr target = exec::targetOf(getOperation());
     return attention && blockSize <= 0 && (!target.isGpu() || target.getMatrix());
@@ -52,7 +53,7 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
         blocks.push_back(block);
     });
     for (Block *block : blocks) {
-      // A replacement erases ops to which other cascades refer, so they are found again after it.
+      // A replacement erases ops to which other cascades refer, so find the cascades again.
       llvm::SmallPtrSet<Operation *, 4> refused;
       while (joinOne(*block, refused))
         hasJoined = true;
@@ -60,8 +61,8 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
     return hasJoined;
   }
 
-  /// Replaces the last cascade that can be, except those whose last reduction is in `refused`, to
-  /// which it adds. Returns whether it has replaced one.
+  /// Replaces the last cascade that can be replaced, except those whose last reduction is in
+  /// `refused`; adds refused ones there. Returns whether it has replaced a cascade.
   bool joinOne(Block &block, llvm::SmallPtrSet<Operation *, 4> &refused) {
     auto opts = remark::RemarkOpts::name("attention").category("fuse");
     std::vector<std::unique_ptr<cascade::Cascade>> cascades = cascade::findCascades(block);

@@ -22,7 +22,7 @@ enum class OpClass {
   reshape,
   /// A splat constant.
   splat,
-  /// Reads elements of a table at indices that it reads: only where Groups may fuse it.
+  /// Reads elements of a table at computed indices. Only Groups decides where it may be fused.
   gather,
   /// Everything else: library calls, control flow, constants in memory.
   other,
@@ -37,11 +37,12 @@ bool isExpensive(mlir::Operation *op);
 /// slice, convert, reshape, dynamic_slice, splat constant.
 bool isCheap(mlir::Operation *op);
 
-/// Whether a kernel of a CPU can gather and compute with the elements: they are contiguous along
-/// the last dimension, or each is read at an index of its own.
+/// Whether a kernel of a CPU can gather these elements and compute with them: they are contiguous
+/// along the last dimension, or each has an index of its own.
 bool canFuseGather(mlir::Operation *op);
 
-/// Whether a gather reads one index and one element for each element of its result, in order.
+/// Whether a gather reads one index and one element for each element of its result, in the same
+/// order.
 bool isPointwiseGather(stablehlo::GatherOp op);
 
 /// Whether an operand of a fusible op must be computed before the kernel starts: the start indices

@@ -43,7 +43,7 @@ struct Node {
   OpClass opClass = OpClass::other;
   /// Whether it is a cloned op: every reader gets its own copy, and the op belongs to no group.
   bool floating = false;
-  /// Whether it reads operands at other points than those that it computes.
+  /// Whether the points at which it reads operands differ from those that it computes.
   bool moves = false;
   /// The maximum number of ops that cloning it copies, including the cloned ops that it reads.
   unsigned weight = 1;
@@ -87,7 +87,7 @@ struct Access {
 
 struct Limits {
   int64_t maxOps, maxOperands;
-  /// Whether gathers join other ops: kernels of CPUs. On GPUs fuse-products does this.
+  /// Whether gathers may join other ops, which is so for CPUs. On GPUs, fuse-products joins them.
   bool fusesGathers = false;
 };
 
@@ -119,7 +119,8 @@ private:
   void addDependencies(Node &node);
   void makeGroup(unsigned index);
   void joinProducers(unsigned index);
-  /// Tries again where a producer had readers in several groups that have become one since.
+  /// Tries again to join producers whose readers were in several groups, if these groups have been
+  /// merged since.
   void joinRefused();
   void joinSiblings();
   void joinScalars();
@@ -136,11 +137,11 @@ private:
   };
   Plan plan(unsigned producer, unsigned consumer, const Access &access);
   Plan planInternal(unsigned producer, unsigned consumer);
-  /// Merges the groups of a producer and its reader, and reports it; returns the reason if it is
-  /// impossible.
+  /// Merges the groups of a producer and its reader, and reports the decision. Returns null, or the
+  /// reason if they cannot be merged.
   const char *tryJoin(unsigned producer, unsigned consumer, Plan plan);
   /// The number of different places at which the group of `reader` reads another group, for each of
-  /// its own elements; 0 if ops of further groups read it, too.
+  /// its own elements; 0 if a third group reads that group, too.
   int64_t placesRead(const Group &group, unsigned reader);
   /// Why a read between the two groups is impossible within one kernel; null if all are possible.
   const char *refuseEdges(unsigned producers, unsigned consumers, const Plan &plan);
@@ -161,7 +162,7 @@ private:
   const Limits limits;
   const Report report;
   llvm::DenseMap<mlir::Operation *, unsigned> index;
-  /// Producers and readers that did not join because the producer had other readers.
+  /// Producers and readers that did not join because the producer has other readers.
   std::vector<std::pair<unsigned, unsigned>> refused;
   /// Results of findOrder(): the units that must run before and after the merged group, by rank.
   std::vector<Unit> before, after;

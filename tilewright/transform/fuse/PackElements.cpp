@@ -137,7 +137,7 @@ private:
     if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
       return convertConstant(constant);
     if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
-      // Elements keep their order, so a reshape of a packed array changes no byte.
+      // A reshape keeps the order of elements, so it changes no byte of a packed array.
       if (auto cast = reshape.getOperand().getDefiningOp<Cast>()) {
         builder.setInsertionPoint(op);
         reshape.replaceAllUsesWith(unpackCast(cast.getOperand(0), reshape.getType()));
@@ -194,13 +194,13 @@ private:
       return value;
     return stablehlo::ReshapeOp::create(builder, value.getLoc(), type, value);
   }
-  /// Gives the readers of a narrow value the elements of `bytes`, whose shape may be any.
+  /// Replaces a narrow value for its readers by the elements of `bytes`, which may have any shape.
   void replaceByBytes(Value value, Value bytes) {
     const RankedTensorType type = typeOf(value);
     value.replaceAllUsesWith(unpackCast(reshape(bytes, packedType(type)), type));
   }
 
-  /// Changes a value to bytes. Its readers get the elements from a cast.
+  /// Changes the type of a value to bytes. Its readers get the elements from a cast.
   void makePacked(Value value) {
     const RankedTensorType type = typeOf(value);
     value.setType(packedType(type));

@@ -38,7 +38,7 @@ std::optional<int64_t> rowsOf(stablehlo::GatherOp op) {
   const RankedTensorType array = typeOf(op.getOperand()), result = op.getType();
   stablehlo::GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
   int64_t leading = array.getRank(), last = result.getRank();
-  // The innermost dimensions of both, which the gather copies as a whole.
+  // The number of innermost dimensions of both tensors that the gather copies as a whole.
   while (leading > 0 && last > 0 && llvm::is_contained(numbers.getOffsetDims(), last - 1) &&
          !llvm::is_contained(numbers.getCollapsedSliceDims(), leading - 1) &&
          !llvm::is_contained(numbers.getOperandBatchingDims(), leading - 1) &&
@@ -46,8 +46,8 @@ std::optional<int64_t> rowsOf(stablehlo::GatherOp op) {
     --leading;
     --last;
   }
-  // An index along a whole dimension is clamped to 0, so it can be left out only with the
-  // dimension.
+  // The index of a dimension that is copied whole is clamped to 0; it can be omitted only together
+  // with the dimension.
   if (llvm::any_of(numbers.getStartIndexMap(), [&](int64_t dim) { return dim >= leading; }) ||
       !isNarrow(result) || !rowsOf(array, leading))
     return std::nullopt;

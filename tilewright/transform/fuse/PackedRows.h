@@ -16,9 +16,9 @@ std::optional<mlir::RankedTensorType> rowsOf(mlir::RankedTensorType array, int64
 /// The number of leading dimensions for which the update writes whole rows; nullopt if the rows are
 /// not whole bytes.
 std::optional<int64_t> rowsOf(stablehlo::DynamicUpdateSliceOp op);
-/// The same for the operand of a gather of whole rows.
+/// Like the function above, for the operand of a gather of whole rows.
 std::optional<int64_t> rowsOf(stablehlo::GatherOp op);
-/// The same for a collective that only moves elements, for each of its operands and results.
+/// Like the function above, for each operand and result of a collective that only moves elements.
 std::optional<int64_t> rowsOfCollective(mlir::Operation *op);
 
 /// Updates `array` with `part`, both given as rows of bytes, at the place where `op` updates the

@@ -21,7 +21,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   functions.addPass(createScaledProductsPass());
   functions.addPass(createOrderScalesPass());
   functions.addPass(createExpandScaledProductsPass());
-  // Before products and reductions are split, which changes their shapes.
+  // Runs before products and reductions are split, because splitting changes their shapes.
   CascadesPassOptions cascades;
   cascades.attention = options.attention;
   functions.addPass(createCascadesPass(cascades));
@@ -30,7 +30,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   splitting.minElements = options.splitReduceElements;
   functions.addPass(createSplitReducePass(splitting));
   functions.addPass(createSplitConcatenatePass());
-  // After reductions are split, because the sums of split products are not split again.
+  // Runs after reductions are split, so that the sums of split products are not split again.
   functions.addPass(createSplitKPass());
   functions.addPass(createFuseRowsPass());
   FusePassOptions fusing;
@@ -41,7 +41,8 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   if (addTargetPasses)
     addTargetPasses(passes);
   OpPassManager &last = passes.nest<func::FuncOp>();
-  // After all decisions about kernels: these consider elements, not how memory holds them.
+  // Runs after all decisions about kernels, which consider elements and not their representation in
+  // memory.
   last.addPass(createPackElementsPass());
   last.addPass(createVerifyFusedPass());
 }

@@ -66,8 +66,8 @@ Side scalesOf(Value value, int64_t contracting) {
                           from = typeOf(scales).getShape();
   if (!isNarrow(scales))
     return {};
-  // Each dimension of the scales is one of the operand's. Along the missing ones, all elements
-  // share a scale.
+  // Each dimension of the scales corresponds to a dimension of the operand. Along the other
+  // dimensions, all elements share a scale.
   Dims sizes(shape.size(), 1);
   for (auto [size, dim] : llvm::zip_equal(from, dims)) {
     if (reshape && dim == contracting + 1) {

@@ -33,7 +33,7 @@ ArrayRef<int64_t> shapeOf(Value value) {
 }
 Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-/// The rate at which matrix instructions multiply the operands; 0 if none does.
+/// The rate at which matrix instructions multiply the operands; 0 if no instruction does.
 int64_t rateOf(stablehlo::DotGeneralOp dot, exec::TargetAttr target) {
   const exec::RatesAttr rates = target.getRates();
   const exec::MatrixAttr matrix = target.getMatrix();

@@ -41,8 +41,8 @@ public:
         owners.push_back(id);
       } else if (place.storage == BufferClasses::Storage::result &&
                  isDeviceMemory(static_cast<unsigned>(place.index))) {
-        // Nothing needs the memory of a result before it is written. That of a donated parameter is
-        // in use from the start.
+        // Nothing uses the memory of a result before it is written, except the memory of a donated
+        // parameter, which is in use from the start.
         spare[place.index] = {place.bytes, place.hull().begin};
       }
     }
@@ -117,7 +117,7 @@ private:
   BufferClasses &classes;
   SmallVector<int64_t> constantOffsets;
   int64_t constantBytes = 0, arenaBytes = 0;
-  /// The result in whose memory a temporary is, or -1 for the arena; and its offset.
+  /// For each temporary: the result whose memory it uses, or -1 for the arena; and its offset.
   llvm::DenseMap<unsigned, std::pair<int64_t, int64_t>> temporaries;
   SmallVector<int64_t> arena;
 };

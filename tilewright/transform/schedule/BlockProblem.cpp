@@ -53,7 +53,7 @@ BlockProblem::BlockProblem(Block &block, const StepCost &cost) : cost(cost) {
       if (isa<func::ReturnOp>(terminator))
         problem.bytes[buffer->second] = 0;
     }
-    // The next iteration, or what follows the branch, waits for it.
+    // The next iteration, or the op after the branch, waits for this step.
     Operation *producer = operand.getDefiningOp();
     if (auto found = number.find(producer);
         found != number.end() && !isa<func::ReturnOp>(terminator))

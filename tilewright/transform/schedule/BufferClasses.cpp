@@ -17,7 +17,7 @@ namespace tilewright::schedule {
 
 static constexpr llvm::StringLiteral passName = "schedule-assign-buffers";
 
-/// Whether elements take whole bytes by their type, not only in temporaries.
+/// Whether each element occupies whole bytes in every kind of memory, not only in temporaries.
 static bool hasWholeBytes(Value value) {
   const Type element = cast<ShapedType>(value.getType()).getElementType();
   return isa<ComplexType>(element) || element.getIntOrFloatBitWidth() >= 8;
@@ -26,8 +26,8 @@ static bool hasWholeBytes(Value value) {
 bool isAlias(Operation *op) {
   if (isa<stablehlo::ReshapeOp, exec::CollectiveDoneOp>(op))
     return true;
-  // A temporary of sub-byte elements has one in each byte, so a bitcast is a view of the same
-  // memory only if no byte moves.
+  // In a temporary, each sub-byte element has its own byte, so a bitcast is a view only if all
+  // bytes stay where they are.
   if (isa<stablehlo::BitcastConvertOp>(op))
     return bytesOf(op->getOperand(0).getType()) == bytesOf(op->getResult(0).getType()) &&
            hasWholeBytes(op->getOperand(0)) && hasWholeBytes(op->getResult(0));
@@ -35,7 +35,7 @@ bool isAlias(Operation *op) {
 }
 
 std::optional<int64_t> viewOffsetOf(Operation *op) {
-  // A smaller part would keep much memory alive to spare a short copy.
+  // A view of a smaller part would keep much memory alive only to avoid a short copy.
   constexpr int64_t minBytes = 4096, minPart = 16;
   auto slice = dyn_cast<exec::SliceOp>(op);
   if (!slice || !hasWholeBytes(slice.getOperand()))
@@ -44,7 +44,8 @@ std::optional<int64_t> viewOffsetOf(Operation *op) {
                 whole = bytesOf(slice.getOperand().getType());
   if (bytes < minBytes || bytes < whole / minPart)
     return std::nullopt;
-  // Contiguous: one element in each of the outer dimensions, and the inner ones whole.
+  // The slice is contiguous if it has one element in each outer dimension, a range of one
+  // dimension, and all of the inner dimensions.
   ArrayRef<int64_t> from = cast<RankedTensorType>(slice.getOperand().getType()).getShape(),
                     to = cast<RankedTensorType>(slice.getResult().getType()).getShape();
   int64_t row = whole, offset = 0; // bytes

@@ -15,15 +15,15 @@ namespace tilewright::schedule {
 /// Whether the results of an op are views of its operands, so no bytes move.
 bool isAlias(mlir::Operation *op);
 
-/// Where the result of a slice begins in its operand, in bytes, if it is a view: if its elements
-/// are contiguous and aligned, and not such a small part that copying them is better than
-/// keeping the whole operand. nullopt for other ops.
+/// If a slice is a view: the byte offset at which its result begins in its operand. A slice is a
+/// view if its elements are contiguous and aligned, and if it is not so small that copying it is
+/// better than keeping the whole operand. nullopt for other ops.
 std::optional<int64_t> viewOffsetOf(mlir::Operation *op);
 
 /// The value whose memory `value` is a view of, through any number of aliasing ops; `value` itself
 /// if it is not a view.
 mlir::Value rootOf(mlir::Value value);
-/// Where `value` begins in the memory of its root, in bytes.
+/// The byte offset of `value` in the memory of its root.
 int64_t offsetInRoot(mlir::Value value);
 /// Whether `value` is a view of a part of its root.
 bool isPartOfRoot(mlir::Value value);

@@ -15,7 +15,7 @@ namespace tilewright::schedule {
 #define GEN_PASS_DEF_COMPAREORDERSPASS
 #include "tilewright/transform/schedule/Passes.h.inc"
 
-/// The simulator's program of an order: one class of ranks.
+/// An order as a program for the simulator, with one class of ranks.
 static predict::Program programOf(const OrderProblem &problem, const std::vector<unsigned> &order,
                                   int64_t ranks) {
   predict::Program program;

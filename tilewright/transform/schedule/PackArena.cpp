@@ -82,8 +82,8 @@ int64_t rounded(int64_t bytes) {
 using Buffers = std::vector<ArenaBuffer>;
 using Indices = std::vector<size_t>;
 
-/// The lowest offset at which `buffer` has the smallest sufficient gap among `placed`, whose memory
-/// ends at `size`; `size` may be exceeded if `canGrow`. Returns -1 if there is no gap.
+/// Finds the smallest sufficient gap for `buffer` among `placed`, and returns its offset. The
+/// memory ends at `size`, unless `canGrow`. Returns -1 if there is no gap.
 int64_t findGap(const Buffers &buffers, const Indices &placed, const ArenaBuffer &buffer,
                 int64_t size, bool canGrow, Indices &scratch) {
   scratch.clear();
@@ -105,9 +105,10 @@ int64_t findGap(const Buffers &buffers, const Indices &placed, const ArenaBuffer
   return best < 0 && canGrow ? end : best;
 }
 
-/// Places the largest buffers that fit in spare memory; returns the others.
+/// Places the largest buffers that fit into spare memory. Returns the remaining ones.
 Indices fillSpare(Buffers &buffers, std::span<const SpareMemory> spare) {
-  // Spare memory that is tried for one buffer, and the smallest one that is worth it.
+  // The number of pieces of spare memory that are tried for one buffer, and the smallest useful
+  // size.
   constexpr size_t maxTried = 16;
   constexpr int64_t leastBytes = 4096;
   Indices order(buffers.size()), bySize, left, scratch;
@@ -187,7 +188,7 @@ int64_t packInOrder(Buffers &buffers, const Indices &indices) {
   return freeList.size();
 }
 
-/// The bytes that are live at once, at most: no arena is smaller.
+/// A lower bound for the size of the arena: the maximum number of bytes that are live at once.
 int64_t floorOf(const Buffers &buffers, const Indices &indices) {
   std::vector<std::pair<int64_t, int64_t>> changes;
   for (size_t i : indices) {

@@ -20,18 +20,18 @@ struct ArenaBuffer {
   int64_t spare = -1; // output: the index of a SpareMemory, or -1 for the arena
 };
 
-/// Memory outside of the arena that nothing else uses before `until`: that of a result, before it
-/// is written.
+/// Memory outside of the arena that is unused until the time `until`, such as a result before it is
+/// written.
 struct SpareMemory {
   int64_t bytes = 0;
   int64_t until = 0;
 };
 
-/// Chooses places such that buffers with overlapping live intervals do not overlap in memory, and
-/// returns the size of the arena. Large buffers come first to spare memory. What is left is placed
-/// in two ways, and the smaller arena is used: by a best-fit heap in program order, in O(n log n),
-/// so that programs of a million ops are packed in seconds; and, if there are at most a few
-/// thousand buffers, by size, the largest first.
+/// Assigns offsets such that buffers with overlapping live intervals do not overlap in memory.
+/// Returns the size of the arena. Large buffers are placed in spare memory first. The others are
+/// placed by a best-fit heap in program order, in O(n log n), so that programs of a million ops are
+/// packed in seconds. If there are at most a few thousand buffers, they are also placed by size,
+/// the largest first, and the smaller arena is used.
 int64_t packArena(std::vector<ArenaBuffer> &buffers, std::span<const SpareMemory> spare = {});
 
 } // namespace tilewright::schedule

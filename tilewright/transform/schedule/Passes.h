@@ -19,8 +19,8 @@ inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 #include "tilewright/transform/schedule/Passes.h.inc"
 
 /// Orders the steps of a program of launches and library calls on tensors, and assigns memory to
-/// every value. `cluster`: whose prices decide the order, as predict::findCluster takes it; if
-/// empty, typical ones.
+/// every value. `cluster` is the name of the cluster whose prices decide the order
+/// (predict::findCluster()); if it is empty, typical prices decide.
 void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
                            const std::string &cluster = "");
 

@@ -1,4 +1,4 @@
-// StepCost: how long a step takes, for the order of steps.
+// StepCost: estimates how long a step takes, to order the steps.
 #ifndef TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
 #define TILEWRIGHT_TRANSFORM_SCHEDULE_STEPCOST_H
 

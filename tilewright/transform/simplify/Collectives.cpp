@@ -42,7 +42,7 @@ template <typename Op> LogicalResult dropCollectiveOfOne(Op op, PatternRewriter 
 LogicalResult dropPermuteOfOne(stablehlo::CollectivePermuteOp op, PatternRewriter &rewriter) {
   if (!runsAlone(op))
     return rewriter.notifyMatchFailure(op, "the program may run as several processes");
-  // The only possible pair is (0, 0). Without it, nothing arrives.
+  // The only possible pair is (0, 0). Without it, the process receives nothing.
   if (op.getSourceTargetPairs().getNumElements() != 0) {
     rewriter.replaceOp(op, op.getOperand());
     return success();

@@ -220,7 +220,7 @@ struct Tiles {
     return emit.sumOver(emit.keep(inside, emit.broadcast(value, shape, {0, 2})), 2);
   }
   Value pickForTiles(Value value) const { return pick(tileBegin, tileEnd, value, count); }
-  /// Adds `step` times the number of the matrix to positions with dimensions [matrix, ...].
+  /// Adds the number of the matrix times `step` to positions with dimensions [matrix, ...].
   Value ofMatrix(Value positions, int64_t step) const {
     Dims shape(typeOf(positions).getShape());
     Value base = emit.multiply(emit.iota(shape, index, 0), emit.number(shape, index, step));
@@ -249,8 +249,8 @@ Tiles::Tiles(Emitter &emit, const RaggedDot &dot, int64_t matrices, int64_t leng
   rows = rowsOfTile(length, groups, constant);
   // Every group that has rows may have one partly filled tile.
   count = (length + std::min(groups, length) * (rows - 1)) / rows;
-  // The largest number is a sum of all sizes, each at most the length, or a position in the tiles
-  // of all matrices, plus less than another such number.
+  // The largest number is a position in the tiles of all matrices, or a sum of sizes that are each
+  // at most the length; adding two such numbers must not overflow.
   const bool isSmall = length <= INT32_MAX / groups && count <= INT32_MAX / 2 / rows / matrices;
   index = emit.builder.getIntegerType(isSmall ? 32 : 64);
 
@@ -353,7 +353,7 @@ Value expandContraction(Emitter &emit, const RaggedDot &dot) {
                                     sumType(dot.result.getElementType()));
   Value partial = emit.dot(lhs, rhs, type, {0}, {0}, {1}, {1}, dot.precision);
 
-  // The partial sums of each group, in the order of its tiles.
+  // The sum of the partial sums of each group's tiles, in order.
   const Dims shape{groups, matrices, count, lhsSize * rhsSize}, marks{groups, matrices, count};
   Value own = tiles.pickForTiles(emit.iota({matrices, groups}, tiles.index, 1));
   Value isOwn = emit.isEqual(emit.iota(marks, tiles.index, 0), emit.broadcast(own, marks, {1, 2}));

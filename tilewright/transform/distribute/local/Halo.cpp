@@ -211,8 +211,8 @@ Value ShardedDim::assembleAlike(Value held, const RowExchange &exchange, ArrayRe
 
 Value ShardedDim::assembleByIndex(Value held, const RowExchange &exchange, ArrayRef<Value> received,
                                   int64_t size) {
-  // Everything that the device holds, and the positions in it at which the rows of each permute
-  // begin.
+  // Concatenates everything that the device holds, and finds the position at which the rows of each
+  // permute begin.
   SmallVector<Value> all = {held};
   SmallVector<int64_t> begins;
   int64_t rows = rowsOf(held);
@@ -221,7 +221,7 @@ Value ShardedDim::assembleByIndex(Value held, const RowExchange &exchange, Array
     begins.push_back(rows);
     rows += rowsOf(value);
   }
-  // Row `i` of a piece is row `i + shift` of it.
+  // Row `i` of a piece is row `i + shift` of the concatenation.
   auto shiftOf = [&](const RowExchange::Piece &piece) {
     if (piece.permute == RowExchange::own)
       return piece.isOutside() ? 0 : piece.from - piece.to;
@@ -280,7 +280,7 @@ Value ShardedDim::assemble(Value held, const RowExchange &exchange, int64_t size
   const std::vector<std::vector<int64_t>> groups = mesh.groupsAlong(axes);
   SmallVector<Value> received;
   for (const RowExchange::Permute &permute : exchange.permutes) {
-    // Devices that send nothing may slice anywhere.
+    // Devices that send nothing may slice at any position.
     int64_t any = *llvm::find_if(permute.from, [](int64_t from) { return from >= 0; });
     SmallVector<int64_t> from(permute.from.begin(), permute.from.end());
     llvm::replace(from, int64_t{-1}, any);
@@ -303,7 +303,7 @@ std::vector<int64_t> ShardedDim::affine(int64_t base, int64_t step) const {
 }
 
 Value ShardedDim::windowOfOwn(Value shard, ArrayRef<int64_t> starts, int64_t size, Value fill) {
-  // The padding adjoins the shard, since only shards at the edges have rows outside next to them.
+  // The padding is next to the shard, because only shards at the edges need rows from outside.
   const int64_t held = rowsOf(shard), rows = held * count();
   auto isOutside = [&](int64_t start) { return start + size <= 0 || start >= rows; };
   SmallVector<int64_t> from;

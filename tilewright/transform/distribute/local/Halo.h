@@ -66,7 +66,7 @@ private:
   /// The pieces as a concatenation, if all windows have pieces of the same sizes; null otherwise.
   mlir::Value assembleAlike(mlir::Value held, const RowExchange &exchange,
                             llvm::ArrayRef<mlir::Value> received);
-  /// The rows at computed positions in everything that the device holds.
+  /// The rows at computed positions of the concatenation of everything that the device holds.
   mlir::Value assembleByIndex(mlir::Value held, const RowExchange &exchange,
                               llvm::ArrayRef<mlir::Value> received, int64_t size);
   /// A slice of the padded shard, for windows that need no other device's rows.

@@ -46,7 +46,7 @@ static void fitDecomposition(stablehlo::CompositeOp op) {
 void fitAttributes(Operation *op) {
   Builder builder(op->getContext());
   if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
-    // A sharded dimension is not sliced, so the limit is the size of the shard.
+    // The op does not slice a sharded dimension, so its limit is the size of the shard.
     SmallVector<int64_t> limits(slice.getLimitIndices());
     for (auto [dim, limit] : llvm::enumerate(limits))
       if (slice.getStartIndices()[dim] == 0 && slice.getStrides()[dim] == 1)

@@ -19,9 +19,9 @@ public:
   /// A scalar.
   Value zero(mlir::Type element);
 
-  /// Whether 0 <= value < limit, for each element of an i32 tensor.
+  /// For each element of an i32 tensor, whether 0 <= value < limit.
   Value isWithin(Value value, int64_t limit);
-  /// Each element limited to [low, high].
+  /// Clamps each element to [low, high].
   Value clamp(int64_t low, Value value, int64_t high);
   /// Rows [start, limit) along `dim`.
   Value slice(Value value, int64_t dim, int64_t start, int64_t limit);

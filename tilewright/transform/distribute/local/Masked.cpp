@@ -41,8 +41,8 @@ Value clampIndex(LocalBuilder &b, Value index, int64_t bound) {
   return b.convert(b.clamp(0, index, std::min(bound, highest)), b.builder.getI32Type());
 }
 
-/// The part of a shard that a slice or an update touches, enlarged or moved such that it lies
-/// inside of the shard and has the same size on every device.
+/// The part of a shard that a slice or an update touches, enlarged or moved so that it lies in the
+/// shard and has the same size on every device.
 struct Part {
   SmallVector<Value> starts; // in the shard, i32 scalars
   SmallVector<int64_t> sizes;
@@ -137,8 +137,8 @@ Status computeDynamicUpdate(stablehlo::DynamicUpdateSliceOp op, const OpPlan &pl
   return Status();
 }
 
-/// The columns of an index tensor: one for each number of an index vector, with a dimension of size
-/// 1 where the vectors are.
+/// The columns of an index tensor: one for each component of an index vector, with a dimension of
+/// size 1 in place of the vectors.
 static SmallVector<Value> columnsOf(LocalBuilder &b, Value indices, int64_t vectorDim) {
   if (vectorDim == static_cast<int64_t>(shapeOf(indices).size()))
     return {indices};

@@ -169,7 +169,7 @@ Status computeTopK(stablehlo::CompositeOp op, const OpPlan &plan, ShardBuilder &
                                              shapeOf(values)));
   SmallVector<Value> found = first({values, positions});
   if (!sharding.along(at).empty()) {
-    // Shards are in order, so of equal elements the one with the lower position stays first.
+    // Shards are in order, so among equal elements the one with the lowest position stays first.
     for (Value &rows : found) {
       TILEWRIGHT_ASSIGN(rows,
                         shards.gather(builder, op.getLoc(), rows,
@@ -187,7 +187,7 @@ int64_t mergedWireBytes(Operation *op, const OpPlan &plan) {
   const int64_t count = countOf(axes);
   if (count == 1)
     return 0;
-  // Prices an all-gather of what each device holds: the device sends it to all others.
+  // Prices an all-gather: each device sends what it holds to all others.
   int64_t bits = 0;
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), plan.rule.results)) {
     const Sharding sharding = plan.shardingOf(dims);

@@ -73,7 +73,7 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     const size_t dim = at.dim;
     ShardedDim rows(builder, location, shards, *plan.mesh, at.axes, dim);
     const int64_t start = op.getStartIndices()[dim];
-    // Rows of the dimension with strides that have not been taken yet.
+    // Slices rows of the dimension by the strides that have not been applied yet.
     const int64_t step = op.getStrides()[dim] / strides[dim], size = type.getDimSize(dim);
     const int64_t span = (size - 1) * step + 1;
     if (at.kind == LoopKind::reduced && size == 1) {
@@ -81,8 +81,7 @@ Status computeSlice(stablehlo::SliceOp op, const OpPlan &plan, ShardBuilder &sha
     } else if (sum) {
       value = rows.window(value, rows.affine(start, 0), span, Value());
     } else if (at.kind == LoopKind::reduced) {
-      // Rows of other devices count as zeros. A window that lies outside of the shard is moved next
-      // to it.
+      // Treat rows of other devices as zeros. A window outside of the shard is moved next to it.
       std::vector<int64_t> own = rows.affine(start, -shard[dim]);
       for (int64_t &first : own)
         first = std::clamp(first, -span, shard[dim]);
@@ -138,7 +137,7 @@ Status computeReverse(stablehlo::ReverseOp op, const OpPlan &plan, ShardBuilder 
   OpBuilder builder(op);
   Value value = op.getOperand();
   for (const SplitDim &at : splitDims(plan, plan.rule.operands[0], {LoopKind::shifted})) {
-    // Devices exchange their shards, and each reverses the shard that it receives.
+    // Each device reverses the shard that it receives from its mirror image.
     ShardedDim rows(builder, op.getLoc(), shards, *plan.mesh, at.axes, at.dim);
     const int64_t size = shapeOf(value)[at.dim];
     value = rows.window(value, rows.affine((rows.count() - 1) * size, -size), size, Value());

@@ -14,11 +14,12 @@ struct Transfer {
   RowExchange::Piece *piece;
 };
 
-/// A permute for each transfer: no two transfers of a permute have the same source or target.
+/// Assigns a permute to each transfer, such that no two transfers of a permute have the same source
+/// or target.
 using Coloring = std::vector<int>;
 
-/// One permute for each key, and another one if a device would send twice in it. Receivers never
-/// get two transfers with the same key.
+/// Uses one permute for each key, and an additional one if a device would send twice in it.
+/// Receivers never get two transfers with the same key.
 template <class Key> Coloring byKey(const std::vector<Transfer> &transfers, Key keyOf) {
   Coloring colors;
   std::map<std::pair<int64_t, int64_t>, int> permutes; // of a key and the number of its permute
@@ -54,7 +55,7 @@ Coloring byDegree(const std::vector<Transfer> &transfers, size_t devices) {
                                at[node].begin());
   };
   Coloring colors(transfers.size());
-  // Long pieces first, so that they share permutes.
+  // Process long pieces first, so that they share permutes.
   std::vector<int> order(transfers.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = static_cast<int>(i);
@@ -87,7 +88,7 @@ Coloring byDegree(const std::vector<Transfer> &transfers, size_t devices) {
   return colors;
 }
 
-/// The rows of the longest transfer of each permute.
+/// The number of rows in the longest transfer of each permute.
 std::vector<int64_t> rowsOf(const std::vector<Transfer> &transfers, const Coloring &colors) {
   std::vector<int64_t> rows;
   for (size_t i = 0; i < transfers.size(); ++i) {
@@ -174,7 +175,7 @@ RowExchange planRows(std::span<const RowBlock> blocks, std::span<const int64_t> 
     RowExchange::Permute &permute = exchange.permutes[static_cast<size_t>(colors[i])];
     transfers[i].piece->permute = colors[i];
     permute.pairs.push_back({transfers[i].source, transfers[i].target});
-    // A run that would end after the last row begins earlier.
+    // A run that would extend beyond the last row begins earlier.
     permute.from[static_cast<size_t>(transfers[i].source)] =
         std::min(transfers[i].piece->from, held - permute.rows);
   }

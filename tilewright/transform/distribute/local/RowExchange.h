@@ -17,8 +17,8 @@ struct RowBlock {
   int64_t start, rows, owner, at;
 };
 
-/// The blocks of a dimension in equal shards, and on each side as many blocks outside of it as
-/// [first, last) needs.
+/// Divides a dimension into blocks of equal shards, and adds as many blocks on each side as [first,
+/// last) needs.
 std::vector<RowBlock> blocksOf(int64_t shards, int64_t shardRows, int64_t first, int64_t last);
 
 /// How each device gets a window of rows from the devices that hold them. Pure data: Halo emits it.
@@ -42,7 +42,7 @@ struct RowExchange {
   std::vector<std::vector<Piece>> pieces; // of each device, in order; together its window
   std::vector<Permute> permutes;
 
-  /// The rows that a device sends, if it takes part in every permute.
+  /// The number of rows that a device sends if it takes part in every permute.
   int64_t rowsSent() const;
 };
 

@@ -100,7 +100,7 @@ Status computeSelectAndScatter(stablehlo::SelectAndScatterOp op, const OpPlan &p
                    floorDiv((c + 1) * held[dim] - 1, strides[dim]) + 1 - touching.first.back());
     }
     touching.windows = std::max<int64_t>(touching.windows, 1);
-    // Windows that do not exist scatter zeros.
+    // Windows outside of the tensor scatter zeros.
     Value source = rows.window(op.getSource(), touching.first, touching.windows, zero);
     std::vector<int64_t> starts;
     for (int64_t window : touching.first)
@@ -163,7 +163,8 @@ Status computeConvolution(stablehlo::ConvolutionOp op, const OpPlan &plan, Shard
         shapeOf(op.getResult())[static_cast<size_t>(numbers.getOutputSpatialDimensions()[dim])];
     const int64_t taps =
         shapeOf(op.getRhs())[static_cast<size_t>(numbers.getKernelSpatialDimensions()[dim])];
-    // Devices compute different windows of the whole kernel, or all windows of a part of it.
+    // Each device computes different windows of the whole kernel, or all windows of a part of the
+    // kernel.
     int64_t base = -padding[2 * dim], step = windows * strides[dim];
     if (kind == LoopKind::reduced) {
       step = taps * dilations[dim];

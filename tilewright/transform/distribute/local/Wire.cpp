@@ -1,4 +1,4 @@
-// The bytes that ops send to get rows of other shards, computed without emitting anything.
+// The bytes that ops send to obtain rows of other shards, computed without emitting ops.
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
@@ -32,7 +32,8 @@ struct Rows {
         bytes *= type.getShape()[other] / sharding.count(other);
   }
 
-  /// The bytes if the device at coordinate c gets rows [base + c * step, base + c * step + size).
+  /// The bytes that are sent if the device at coordinate c needs rows [base + c * step, base + c *
+  /// step + size).
   int64_t sentFor(int64_t base, int64_t step, int64_t size, int64_t dilation = 1) const {
     std::vector<int64_t> starts;
     for (int64_t c = 0; c < shards; ++c)

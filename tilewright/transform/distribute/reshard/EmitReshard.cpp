@@ -19,7 +19,7 @@ namespace {
 using numerics::AxisRef;
 using numerics::MeshCoordinates;
 
-/// The rest of `axes` after its leading axes `prefix`, which may end inside of an axis.
+/// The axes that remain after removing the leading axes `prefix`, which may end inside of an axis.
 Axes restOf(const Axes &axes, const Axes &prefix) {
   Axes rest;
   int64_t covered = countOf(prefix);
@@ -64,7 +64,7 @@ std::optional<size_t> onlyOf(const std::vector<Axes> &lists) {
   return only;
 }
 
-/// `axes` divided where an axis in `others` begins or ends.
+/// Splits `axes` wherever an axis of `others` begins or ends.
 Axes dividedAt(const Axes &axes, const Axes &others) {
   Axes factors;
   for (const AxisRef &axis : axes) {
@@ -122,7 +122,7 @@ DenseElementsAttr neutralOf(RankedTensorType type, StringRef combine) {
   return DenseElementsAttr::get(type, value);
 }
 
-/// Emits exchanges at one place of a program. `shape` is the tensor's global shape.
+/// Emits exchanges at one position of a program. `shape` is the tensor's global shape.
 class ExchangeEmitter {
 public:
   ExchangeEmitter(ShardBuilder &shards, OpBuilder &builder, Location location,
@@ -197,7 +197,7 @@ private:
         builder.getDenseI64ArrayAttr(sizes), builder.getDenseI64ArrayAttr(strides));
   }
 
-  /// The offset of this device's part in each dimension, of parts of `sizes` along `axes`.
+  /// The offset of this device's part in each dimension, if `axes` divide it into parts of `sizes`.
   SmallVector<Value> offsets(const Sharding &sharding, const std::vector<Axes> &axes,
                              ArrayRef<int64_t> sizes) {
     SmallVector<Value> starts;
@@ -230,7 +230,7 @@ private:
     const Change change(exchange);
     const Axes lost = joined(change.lost);
     if (!lost.empty()) {
-      // The shard in its position, surrounded by neutral elements.
+      // Places the shard at its position, surrounded by neutral elements.
       RankedTensorType type = typeOf(shard);
       SmallVector<int64_t> sizes(type.getShape());
       const SmallVector<int64_t> parts = sizes;

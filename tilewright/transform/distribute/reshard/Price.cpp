@@ -108,14 +108,14 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(arriving, axis))
       gathered *= static_cast<double>(axis.size);
   }
-  // Shards and copies become terms of a sum without any exchange.
+  // Devices make shards and copies into terms of a sum without an exchange.
   if (llvm::all_of(leaving, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
       llvm::all_of(open, [&](const numerics::AxisRef &axis) { return has(opened, axis); }) &&
       llvm::none_of(opened, [&](const numerics::AxisRef &axis) {
         return clashes(axis, arriving) || clashes(axis, leaving) || clashes(axis, open);
       }))
     return 0;
-  // Newly opened axes may save other exchanges, so this bound does not apply.
+  // Newly opened axes may save other exchanges, so the bound below does not hold.
   if (llvm::any_of(opened, [&](const numerics::AxisRef &axis) { return !has(open, axis); }))
     return std::nullopt;
   for (const numerics::AxisRef &axis : open) {
@@ -124,8 +124,8 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
     if (!has(opened, axis) && !has(arriving, axis))
       reduced *= static_cast<double>(axis.size);
   }
-  // Different exchanges may need an order in which axes cannot leave or enter. Also, moves are
-  // cheaper while a sum is scattered.
+  // A combination of exchanges may require an order in which axes cannot leave or enter dimensions.
+  // Also, moves are cheaper while a sum is scattered.
   if ((hasOrder && (moved > 1 || scattered > 1)) || (reduced > 1 && moved > 1) ||
       ((gathered > 1 || reduced > 1) && !opened.empty()))
     return std::nullopt;

@@ -34,7 +34,7 @@ class Prices {
 public:
   int intern(const Sharding &sharding);
   const Sharding &operator[](int sharding) const { return table[static_cast<size_t>(sharding)]; }
-  /// The number of a type's shape and element size; -1 if it is not a static tensor.
+  /// The number that stands for a type's shape and element size; -1 if it is not a static tensor.
   int typeOf(mlir::Type type);
   double bytesOf(int type) const { return type < 0 ? 0 : types[static_cast<size_t>(type)].bytes; }
   /// The bytes of one device's shard.

@@ -10,9 +10,9 @@ namespace {
 
 using numerics::AxisRef;
 
-/// Up to this number of prime factors, a search that moves them is sure to find the cheapest plan.
-/// With more, a search that divides axes only where one of the shardings does may find a better
-/// one.
+/// With at most this number of prime factors, a search that moves them is sure to find the cheapest
+/// plan. With more factors, a search that divides axes only where one of the two shardings does may
+/// find a better one.
 constexpr size_t maxPrimes = 4;
 
 /// The positions at which an axis of the mesh is divided, as products of the factors to the left:
@@ -67,7 +67,7 @@ void cutIntoPrimes(Cuts &cuts) {
   sortUnique(cuts);
 }
 
-/// `axes` divided at the cuts.
+/// Splits `axes` at the cuts.
 Axes divided(const Axes &axes, const std::vector<Cuts> &cuts) {
   Axes factors;
   for (const AxisRef &ref : axes) {
@@ -175,7 +175,7 @@ private:
   Placement start, goal;
 };
 
-/// `sharding` with a mesh and dimensions even if it is replicated.
+/// `sharding` with a mesh and with dimensions, also if it is replicated.
 Sharding spelledOut(Sharding sharding, const Sharding &other, size_t rank) {
   if (sharding.isReplicated())
     sharding = Sharding{other.mesh, {}, {}, sharding.combine};

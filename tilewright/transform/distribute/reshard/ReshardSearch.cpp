@@ -110,7 +110,7 @@ private:
     return key;
   }
 
-  /// Whether a step that sends this many elements would make the path cost more than a known one.
+  /// Whether a step that sends this many elements makes the path more expensive than a known one.
   bool isTooDear(double wireElements) const {
     return soFar.wire + wireOf(wireElements) > bound.wire;
   }
@@ -134,7 +134,7 @@ private:
     nodes.push_back({std::move(step), price, parent});
   }
 
-  /// From now on, prefers placements that are close to the target to those that are cheap.
+  /// Makes the search prefer placements close to the target to cheap ones.
   void beGreedy() {
     isGreedy = true;
     std::priority_queue<Entry> reordered;
@@ -194,9 +194,9 @@ private:
     return elements;
   }
 
-  /// Whether the shards of a dimension may change in this way: new shards have the borders of the
-  /// old, or the dimension is whole before or after. A dimension is padded only as one of the two
-  /// shardings pads it.
+  /// Whether the shards of a dimension may change in this way: either the borders of the new shards
+  /// are borders of the old ones, or the dimension is whole before or after. The dimension is
+  /// padded as in one of the two shardings.
   bool canChange(size_t dim, const Ids &before, const Ids &after) const {
     if (before == after)
       return true;
@@ -251,9 +251,9 @@ private:
     return (wanted - present) / members;
   }
 
-  /// A lower bound for a sum of `terms` terms: of the elements that a device holds, divided by the
-  /// factors that are free to slice them, only a reduction makes fewer. It sends all of them but
-  /// one part, and that part is gathered to the target shard.
+  /// A lower bound for a sum of `terms` terms. Slicing by the free factors reduces the elements
+  /// that a device holds; only a reduction reduces them further. It sends all but one part, and
+  /// that part is gathered to the target shard.
   int64_t sentForSum(const Placement &at, int64_t terms, int64_t wanted) const {
     const int64_t least = elementsOf(at) * (unit / countOf(freeIn(at))), part = least / terms;
     return least - part + std::max<int64_t>(0, wanted - part);
@@ -311,7 +311,7 @@ private:
       }
   }
 
-  /// Whether a factor may be placed in `list` of a dimension, at the place `at`.
+  /// Whether a factor may be inserted at position `at` of a dimension's `list`.
   bool mayPlace(uint8_t id, size_t dim, const Ids &list, size_t at) const {
     if (!isDirected)
       return true;
@@ -432,15 +432,15 @@ private:
     }
   }
 
-  /// The other ways to distribute factors such that every dimension keeps its product.
+  /// The other distributions of factors that preserve the product of every dimension.
   void forEachPermute(const Placement &at, Visit visit) const {
     Placement next{Lists(at.dims.size()), {}};
     llvm::SmallBitVector isUsed(static_cast<unsigned>(problem.sizes.size()));
     const auto elements = static_cast<double>(elementsOf(at));
     if (isTooDear(elements))
       return;
-    // Fills dimension after dimension up to its product, then the unreduced factors in ascending
-    // order.
+    // Fills the dimensions one after the other up to their products; the remaining factors, in
+    // ascending order, are unreduced.
     auto fill = [&](const auto &self, size_t dim, int64_t rest) -> void {
       const bool isOpen = dim == at.dims.size();
       if (rest == 1) {

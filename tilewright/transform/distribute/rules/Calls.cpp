@@ -62,7 +62,7 @@ stablehlo::SortOp topKSortOf(stablehlo::CompositeOp op) {
   return sort;
 }
 
-/// Each device finds the first k elements of its shard; the first k of all of these are the result.
+/// Each device finds the first k elements of its shard; the result is the first k of these.
 static ShardingRule topKRule(stablehlo::CompositeOp op) {
   ShardingRule rule = emptyRule(op);
   rule.why = "takes the largest along";

@@ -5,8 +5,8 @@ using namespace mlir;
 namespace tilewright::distribute {
 
 /// A loop over an indexed dimension of an operand that is read: each device contributes the
-/// elements that it holds, and the contributions are added. Without loops if the element type has
-/// no neutral element.
+/// elements that it holds, and the contributions are added. No loops if the element type has no
+/// neutral element.
 static ShardingRule::Dim maskedLoop(ShardingRule &rule, Value operand, size_t dim) {
   StringRef combine = masksBy(getElementTypeOrSelf(operand));
   if (combine.empty())

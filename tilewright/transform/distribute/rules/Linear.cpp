@@ -31,7 +31,7 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
       all.push_back(i);
     return all;
   };
-  // A term may leave the range of a narrow float although the sum does not, if it is scaled.
+  // If it is scaled, a term may exceed the range of a narrow float although the sum does not.
   const bool isScalable =
       !isa<FloatType>(element) || element.isBF16() || element.isF32() || element.isF64();
   return llvm::TypeSwitch<Operation *, Sets>(op)

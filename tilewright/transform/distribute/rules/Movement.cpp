@@ -94,8 +94,8 @@ std::optional<ShardingRule> foldedSlicesRule(stablehlo::CustomCallOp op) {
       op, "concatenates", [&](int64_t dim) { return dim != folded->dim; }, LoopKind::shifted);
 }
 
-/// The op that combines a value with a zero of this type into that value; empty if none is known
-/// to.
+/// The op that returns a value when it combines the value with a zero of this type; empty if none
+/// is known.
 static StringRef keepsBesideZero(Type element) {
   if (element.isInteger(1))
     return "stablehlo.or";

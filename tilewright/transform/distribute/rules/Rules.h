@@ -22,8 +22,8 @@ bool isPlainTensor(mlir::Type type);
 ShardingRule emptyRule(mlir::Operation *op);
 /// One loop for each dimension of the first result; operands of the same rank share the loops.
 ShardingRule elementwiseRule(mlir::Operation *op);
-/// The elementwise rule, but loops of dimensions for which `keeps` returns false are of kind
-/// `others`. Empty dimensions cannot be shifted: their loops are whole.
+/// The elementwise rule, except that loops over dimensions for which `keeps` returns false have
+/// kind `others`. Empty dimensions cannot be shifted, so their loops stay whole.
 ShardingRule keepingRule(mlir::Operation *op, llvm::StringRef why,
                          llvm::function_ref<bool(int64_t)> keeps,
                          LoopKind others = LoopKind::whole);
@@ -33,11 +33,11 @@ ShardingRule keepingRule(mlir::Operation *op, llvm::StringRef why,
 llvm::StringRef combinerOf(mlir::Region &region);
 /// Whether combining with `value` any number of times changes nothing.
 bool isNeutral(mlir::Value value, llvm::StringRef combine);
-/// The element that changes nothing when it is combined: an IntegerAttr, a FloatAttr, or an array
-/// of two FloatAttrs for a complex type. Null if the type or the op has none that we know.
+/// The neutral element of an op: an IntegerAttr, a FloatAttr, or an array of two FloatAttrs for a
+/// complex type. Null if the type or the op has none that is known.
 mlir::Attribute neutralElement(mlir::Type element, llvm::StringRef combine);
-/// The op that puts a value together from devices of which one holds it and the others hold the
-/// neutral element; empty if the element type has none.
+/// The op that assembles a value if one device holds it and all others hold the neutral element;
+/// empty if the element type has none.
 llvm::StringRef masksBy(mlir::Type element);
 
 // Movement.cpp
@@ -64,7 +64,7 @@ ShardingRule fftRule(stablehlo::FftOp op);
 ShardingRule reduceRule(stablehlo::ReduceOp op);
 ShardingRule reduceWindowRule(stablehlo::ReduceWindowOp op);
 /// A window that reaches from each element to the beginning of a dimension, or to its end if
-/// `isReverse`: a cumulative sum and its kind, as JAX writes them.
+/// `isReverse`. JAX writes cumulative sums and similar functions in this form.
 struct ScanForm {
   int64_t dim;
   bool isReverse;
@@ -76,7 +76,7 @@ ShardingRule sortRule(stablehlo::SortOp op);
 
 // Random.cpp
 ShardingRule randomBitsRule(stablehlo::RngBitGeneratorOp op);
-/// The elements that a generator makes of one counter.
+/// The number of elements that a generator makes from one counter.
 int64_t elementsPerCounter(stablehlo::RngBitGeneratorOp op);
 
 // Indexing.cpp

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// A column of an operand of which it is not yet known whether it is depth or width.
+/// A column of an operand that may still turn out to be a depth or a width.
 static int64_t columnOf(const AttentionMatcher &forward) { return forward.rank + 2; }
 
 static View renamed(View dims, int64_t from, int64_t to) {
@@ -26,7 +26,7 @@ static View renamed(View dims, int64_t from, int64_t to) {
   return dims;
 }
 
-/// The dimensions of a value that is computed from the first product element by element.
+/// The dimensions of a value that is computed elementwise from the first product.
 std::optional<View> BackwardMatcher::viewOf(Value value) {
   if (value == forward.first.getResult())
     return forward.product->dims;
@@ -55,7 +55,7 @@ std::optional<View> BackwardMatcher::viewOf(Value value) {
   return views[value] = view;
 }
 
-/// Finds the dimensions of a product, of its other operand and of its result.
+/// Finds the dimensions of a product, its other operand and its result.
 bool BackwardMatcher::place(stablehlo::DotGeneralOp dot, Product &product, View &summed) {
   std::optional<View> ofLhs = viewOf(dot.getLhs()), ofRhs = viewOf(dot.getRhs());
   if (ofLhs.has_value() == ofRhs.has_value())
@@ -107,7 +107,7 @@ bool BackwardMatcher::findCotangents() {
   for (const Product &product : products)
     if (product.map && !forward.findLeaves(*product.map, inputs, found))
       return false;
-  // A sum over keys may read it as well.
+  // A sum over keys may read the value, too.
   for (const Reduction &reduction : forward.cascade.reductions)
     if (!reduction.isMatmul() && !forward.findLeaves(*reduction.maps[0], inputs, found))
       return false;
@@ -202,8 +202,8 @@ bool BackwardMatcher::checkNumbers(const Node &root) {
   return true;
 }
 
-/// Whether the values computed from the scores are read, in this block, only by reductions over
-/// keys, and nothing that the op reads depends on them.
+/// Whether only reductions over keys read the values that are computed from the scores in this
+/// block, and nothing that the op reads depends on these values.
 bool BackwardMatcher::isOnlyReader() {
   for (Operation *op : forward.readers)
     if (isa<stablehlo::ReduceOp>(op) &&
@@ -317,7 +317,7 @@ private:
   Value multiply(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
   Value inverse(Value value) { return arith::DivFOp::create(builder, loc, number(1), value); }
 
-  /// A reduction of the softmax, from the values of the row; or the product of two rows.
+  /// A reduction of the softmax, read from the row values; or the product of two rows.
   Value emitReduced(unsigned reduction) {
     if (reduction == match.maximum)
       return body->getArgument(rowValues);
@@ -359,7 +359,8 @@ private:
       return multiply(operands[0], inverse(operands[1]));
     Value isSmall;
     if (value.isOp("exponential")) {
-      // The exponential would be subnormal, which makes instructions slow.
+      // Replace an exponential that would be subnormal, because subnormal numbers make instructions
+      // slow.
       isSmall =
           arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, operands[0], number(-87));
       operands[0] = arith::SelectOp::create(builder, loc, isSmall, zero(), operands[0]);
@@ -401,7 +402,8 @@ bool BackwardMatcher::vanishes(const Node &value) const {
   return (value.isOp("divide") || value.isOp("negate") || value.isOp("convert")) && does(0);
 }
 
-/// The type and the dimensions of a gradient; a dense tensor if it is not wanted.
+/// The type and the dimensions of a gradient; those of a dense tensor if the gradient is not
+/// wanted.
 std::pair<RankedTensorType, View> BackwardMatcher::resultOf(unsigned number) const {
   if (products[number].dot)
     return {typeOf(products[number].result.value), products[number].result.dims};
@@ -434,7 +436,7 @@ SmallVector<Value> BackwardMatcher::replace(exec::SoftmaxDotOp op) {
   Location loc = position->getLoc();
   Operand result = forward.result;
   result.value = op.getResult();
-  // A cotangent that is the result itself, possibly before its dimensions were moved.
+  // Whether a cotangent is the result itself, possibly before a transpose.
   if (cotangent == forward.result || cotangent == unmoved)
     cotangent = result;
   SmallVector<Value> operands;

@@ -14,7 +14,8 @@ using namespace mlir;
 
 namespace tilewright::cascade {
 
-/// With fewer queries, products that read each key once are faster than packing the keys.
+/// For fewer queries, products that read each key once are faster, because packing the keys takes
+/// longer.
 static constexpr int64_t minQueries = 16;
 
 void Operand::skipMovement() {
@@ -88,7 +89,7 @@ const Node &beforeConversions(const Node &value) {
   return *node;
 }
 
-/// JAX may combine the maximum with -inf, and replace one that is not finite by 0.
+/// JAX may combine the maximum with -inf, and may replace an infinite maximum by 0.
 bool AttentionMatcher::isMaximum(const Node &converted) const {
   const Node &value = beforeConversions(converted);
   auto isConstant = [](const Node &node, double number) {
@@ -127,7 +128,7 @@ bool AttentionMatcher::isWeight(const Reduction &reduction, bool isDivided) {
     subtracted = &base;
     return form.factor.empty();
   }
-  // The same number is subtracted in both, so that it cancels.
+  // Both subtract the same number, so it cancels.
   if (&base != subtracted)
     return false;
   if (form.factor.size() != 1 || form.factor[0].second != -1)
@@ -197,7 +198,7 @@ bool AttentionMatcher::findLeaves(const Node &root, SmallVectorImpl<const Node *
   return true;
 }
 
-/// Finds the product in the score, and the other tensors that it reads.
+/// Finds the product in the score, and all other tensors that the score reads.
 bool AttentionMatcher::findScore() {
   SmallVector<const Node *> products;
   if (!findLeaves(*score, inputs, products))

@@ -22,8 +22,9 @@ struct Operand {
 
   /// Reads through ops that only repeat or reorder elements.
   void skipMovement();
-  /// The same for a result: replaces it by a later value, computed from it alone by reordering,
-  /// and unless a GPU computes it by conversion between floats and dimensions of size 1.
+  /// Like the function above, for a result: replaces it by a later value that is computed from it
+  /// alone by reordering elements. Except for GPUs, also looks through conversions between floats
+  /// and dimensions of size 1.
   void followMovement(bool isGpu);
 };
 
@@ -41,7 +42,8 @@ SideDims sideDims(stablehlo::DotGeneralOp dot, bool isLhs);
 Operand operandOf(stablehlo::DotGeneralOp dot, bool isLhs, llvm::ArrayRef<int64_t> ofResult,
                   int64_t contracted);
 
-/// The node whose value is converted between types of floats, if it is a conversion.
+/// If the node converts between types of floats, the node that it converts; otherwise the node
+/// itself.
 const Node &beforeConversions(const Node &value);
 
 /// Matches a cascade with a softmax between two products. Members are valid after match().
@@ -69,7 +71,8 @@ public:
   stablehlo::DotGeneralOp first, second;
   Operand queries, keys, values, result;
   std::vector<int64_t> order; // the dimensions of the space in the order of the op's
-  /// The ops that depend on the first product, and other products than the second that read them.
+  /// The ops that depend on the first product, and the products, other than the second one, that
+  /// read these ops.
   llvm::SetVector<mlir::Operation *> readers, otherProducts;
 
   int64_t queryDim() const { return order[order.size() - 4]; }
@@ -114,8 +117,8 @@ private:
   int64_t depthSize = 1, widthSize = 1;
 };
 
-/// Emits nodes into a body, whose arguments are the product, then from `numbers` on the numbers of
-/// query and key, and an element of each input.
+/// Emits nodes into a body. Its arguments are the product; from `numbers` on, the indices of query
+/// and key; and an element of each input.
 class BodyEmitter {
 public:
   BodyEmitter(const AttentionMatcher &match, mlir::Block *body, unsigned numbers,

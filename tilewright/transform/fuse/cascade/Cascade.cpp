@@ -117,8 +117,8 @@ static bool hasStaticShape(Value value) {
   return type && type.hasStaticShape();
 }
 
-/// The iteration spaces in which an op is a reduction, and the operand that has the shape of the
-/// space.
+/// Finds the iteration spaces in which an op is a reduction, and the operand whose shape is that of
+/// the space.
 static SmallVector<std::pair<Space, unsigned>, 2> spacesOf(Operation *op) {
   SmallVector<std::pair<Space, unsigned>, 2> spaces;
   if (!llvm::all_of(op->getOperands(), hasStaticShape))
@@ -191,7 +191,7 @@ const Member &memberOf(const Draft &draft, Operation *op) {
   return *llvm::find_if(draft.members, [&](const Member &member) { return member.op == op; });
 }
 
-/// The same view after the dimensions of the space were renumbered.
+/// The view after the dimensions of the space were renumbered.
 View renamed(const View &view, const std::map<int64_t, int64_t> &dims) {
   View result;
   for (int64_t dim : view) {
@@ -216,8 +216,8 @@ std::vector<Collector::Read> Collector::readsOf(Operation *op, const Space &spac
   return reads;
 }
 
-/// Moves the reductions of one draft into another one, of which `dims` are the numbers of its
-/// dimensions.
+/// Moves the reductions of one draft into another; `dims` contains the numbers of the first draft's
+/// dimensions in the second.
 void Collector::merge(Draft &into, Draft &from, const std::map<int64_t, int64_t> &dims) {
   for (Member &member : from.members) {
     draftOf[member.op] = &into;
@@ -281,7 +281,7 @@ std::vector<std::unique_ptr<Cascade>> Collector::finish() {
     decide(*cascade);
     cascades.push_back(std::move(cascade));
   }
-  // Sort into program order, whatever was merged.
+  // Merging changes the order, so restore program order.
   llvm::sort(cascades, [](const auto &a, const auto &b) {
     return a->reductions[0].op->isBeforeInBlock(b->reductions[0].op);
   });

@@ -59,7 +59,8 @@ struct Form {
 struct Reduction {
   mlir::Operation *op = nullptr;
   Combiner combiner = Combiner::other;
-  /// For a matmul: the operand whose space this is, 0 or 1. The other one is a factor of each term.
+  /// For a matmul: the number (0 or 1) of the operand whose shape is the space. The other operand
+  /// is a factor of each term.
   unsigned mappedOperand = 0;
   /// The view of this operand.
   View view;

@@ -169,8 +169,8 @@ bool Decision::addDerivatives() {
   return true;
 }
 
-/// Whether a value is, wherever it is finite, at least the maximum of a reduction (or at most the
-/// minimum).
+/// Whether a value, wherever it is finite, is greater than or equal to the maximum of a reduction
+/// (or less than or equal to the minimum).
 bool Decision::isBoundOf(const Node &parameter, const Reduction *&bounded) const {
   if (parameter.kind == Node::Kind::reduced) {
     bounded = &cascade.reductions[parameter.reduction];
@@ -301,7 +301,7 @@ bool Decision::run() {
 
 } // namespace
 
-/// Whether combining with the initial value changes nothing, or changes nothing more when it is
+/// Whether combining with the initial value has no effect, or no further effect when it is
 /// repeated.
 static bool startsFromIdentity(const Reduction &reduction) {
   auto reduce = dyn_cast<stablehlo::ReduceOp>(reduction.op);
@@ -358,7 +358,7 @@ static std::vector<bool> sourcesOf(const Cascade &cascade, const Reduction &redu
   return found;
 }
 
-/// Decides one reduction; those before it are decided.
+/// Decides one reduction, after all earlier ones.
 static void decide(Cascade &cascade, Reduction &reduction) {
   const std::vector<bool> sources = sourcesOf(cascade, reduction);
   std::vector<unsigned> reads;

@@ -73,8 +73,8 @@ Value Emitter::sliceOfMatmul(stablehlo::DotGeneralOp dot, int64_t dim) {
 }
 
 Value Emitter::sliceOf(Value value, int64_t dim) {
-  // Compute a product only for the slice: the product of all elements would be the very tensor to
-  // avoid.
+  // Compute the product only for the slice. The product of all elements would be the tensor that is
+  // to be avoided.
   if (auto dot = value.getDefiningOp<stablehlo::DotGeneralOp>())
     return sliceOfMatmul(dot, dim);
   if (!slice.at)

@@ -13,8 +13,8 @@ namespace tilewright::cascade {
 class Emitter {
 public:
   /// Whether the parameters are the final results, or those of the elements so far. Partial results
-  /// are relative to finite numbers, so that none is NaN before the end: where a parameter so far
-  /// is not finite, they are relative to 0.
+  /// are relative to finite numbers, so that none becomes NaN before the end: if a parameter is not
+  /// finite yet, they are relative to 0.
   enum class Stage : uint8_t { partial, final };
 
   /// `parameters` are the results that nodes read. `slice` is not needed for nodes that do not vary
@@ -38,7 +38,7 @@ public:
   mlir::Value emitLinear(const Linear &sum, mlir::Type element);
   /// The part of a tensor that the slice covers; `dim` is the tensor's dimension along the axis.
   mlir::Value sliceOf(mlir::Value value, int64_t dim);
-  /// A value for each element of the slice.
+  /// The value broadcast to each element of the slice.
   mlir::Value atElements(mlir::Value value);
   mlir::Value number(double value, mlir::Type element);
 

@@ -32,7 +32,8 @@ struct Space {
   bool operator==(const Space &other) const = default;
 };
 
-/// The dimension of a space that each dimension of a tensor is; -1 for those of size 1.
+/// For each dimension of a tensor: the corresponding dimension of a space; -1 for dimensions of
+/// size 1.
 using View = llvm::SmallVector<int64_t, 4>;
 
 /// The view of the operand of a reduction, if the space reads its result, through `dims`, in the
@@ -67,8 +68,8 @@ struct Node {
   llvm::SmallVector<const Node *, 3> operands;
   /// Whether the node varies along the axis.
   bool onAxis = false;
-  /// The reductions that it reads, ascending. A result of one has its op and its view in `op` and
-  /// `dims`.
+  /// The reductions that the node reads, in ascending order. A node that is a result of one has its
+  /// op and its view in `op` and `dims`.
   llvm::SmallVector<unsigned, 2> reads;
 
   bool isOp(llvm::StringRef name) const;

@@ -66,7 +66,8 @@ bool Normalizer::isLiveNode(const Node &node) const {
   return llvm::any_of(node.reads, [&](unsigned reduction) { return isLive(reduction); });
 }
 
-/// Whether 0 times an operand of a select is 0, as far as its constants show.
+/// Whether 0 times an operand of a select may be taken for 0: true unless it is a constant that is
+/// not finite.
 static bool isFiniteChoice(const Node &node) {
   return node.kind != Node::Kind::constant || std::isfinite(node.number);
 }

@@ -36,12 +36,12 @@ public:
       : nodes(nodes), isLive(std::move(isLive)) {}
 
   Polynomial of(const Node &node) const { return expand(node, /*isExponent=*/false); }
-  /// The node as a sum without exponentials of its own; nullopt if there is none.
+  /// The node as a sum of terms without exponentials; nullopt if this is impossible.
   std::optional<Linear> linear(const Node &node) const;
 
   /// Whether a node depends on a reduction of the same pass.
   bool isLiveNode(const Node &node) const;
-  /// Whether it does so in the same way at each point of a row.
+  /// Whether a node depends on such a reduction in the same way at each point of a row.
   bool isParameter(const Node &node) const { return isLiveNode(node) && !node.onAxis; }
   /// Whether it depends on such a reduction and varies along the axis.
   bool isMixed(const Node &node) const { return isLiveNode(node) && node.onAxis; }

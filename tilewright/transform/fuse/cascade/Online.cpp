@@ -35,7 +35,7 @@ static ValueRange reduceLike(OpBuilder &builder, Location loc, stablehlo::Reduce
   return reduce.getResults();
 }
 
-/// The sizes of a tensor other than 1.
+/// The sizes of a tensor's dimensions, except those of size 1.
 static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> sizes) {
   SmallVector<int64_t> result;
   for (int64_t size : sizes)
@@ -44,8 +44,8 @@ static SmallVector<int64_t> withoutOnes(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// A tensor whose dimensions are `from` of a space, with the order and the shape of one whose
-/// dimensions are `to`: a transpose, and dimensions of size 1.
+/// Transposes and reshapes a tensor whose dimensions are `from` of a space, so that they are `to`
+/// and the result has the given shape.
 static Value arranged(ShapedBuilder &b, Value value, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
                       ArrayRef<int64_t> shape) {
   SmallVector<int64_t> order, dims;
@@ -294,7 +294,7 @@ SmallVector<Value, 1> Online::complete(unsigned index, const std::vector<Value> 
   return {result};
 }
 
-/// Whether partial results of some reduction of the pass are relative to this one's.
+/// Whether partial results of another reduction of the pass are relative to those of this one.
 static bool isParameter(const Cascade &cascade, unsigned pass, unsigned index) {
   auto reads = [&](unsigned id) {
     return llvm::is_contained(cascade.nodes.node(id)->reads, index);
@@ -327,8 +327,8 @@ void Online::setParameter(unsigned index, const std::vector<Value> &parts, int64
   Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::final);
   parameters[index] = complete(index, parts, parameters);
   const int64_t all = cascade.space().shape[static_cast<size_t>(cascade.space().axes[0])];
-  // The sum of all elements, as far as those so far tell: a mean is then that of the elements so
-  // far, and differences from it stay small. The choice changes rounding only.
+  // Estimate the sum of all elements from those so far. A mean then is the mean of the elements so
+  // far, and differences from it stay small. This affects only rounding.
   Value &value = parameters[index][0];
   const Type element = typeOf(value).getElementType();
   if (reduction.combiner == Combiner::sum && count != all && isa<FloatType>(element))

@@ -45,7 +45,7 @@ public:
   Partial reduce(const Slice &slice) { return update({}, slice); }
   /// Adds some elements to partial results, which may be empty.
   Partial update(const Partial &partial, const Slice &slice);
-  /// The partial results of the elements of both.
+  /// Combines the partial results of two sets of elements.
   Partial merge(const Partial &a, const Partial &b);
   /// The results of the reductions of this pass, from the partial results of all elements. The
   /// others are unchanged.
@@ -55,7 +55,7 @@ private:
   using Value = mlir::Value;
 
   std::vector<Value> partsOf(unsigned index, const Slice &slice, const Values &parameters);
-  /// The parts, rescaled to other parameters, which are the final results if `isLast`.
+  /// Rescales the parts to other parameters, which are the final results if `isLast`.
   std::vector<Value> move(unsigned index, const std::vector<Value> &parts, const Values &from,
                           const Values &to, bool isLast = false);
   std::vector<Value> combine(unsigned index, const std::vector<Value> &a,

@@ -7,8 +7,8 @@ namespace tilewright::simplify {
 
 using enum stablehlo::ComparisonDirection;
 
-/// The row, from j on, that has the largest element of a column; the first one in case of a tie:
-/// [batch].
+/// The row, from row j on, with the largest element of a column; the first such row in case of a
+/// tie: [batch].
 static Value pivotRow(MatrixBuilder &b, Value column, Value j) {
   Value size = b.magnitude(column);
   const SmallVector<int64_t> shape(typeOf(size).getShape());
@@ -68,7 +68,7 @@ Value firstOnDiagonal(MatrixBuilder &b, Value a, llvm::function_ref<Value(Value)
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   auto index = b.numbers(shape);
   Value found = b.both(b.isDiagonal(shape), isBad(a));
-  // The maximum of n - i; 0 if no element is found.
+  // The maximum of n - i over the elements found; 0 if none is.
   Value count = b.integer(index, static_cast<uint64_t>(shape[1]));
   Value rest = b.select(found, b.subtract(count, b.iota(index, 1)), b.integer(index, 0));
   Value largest = b.reduce(rest, b.index(0), {1, 2}, [&](ValueRange pair) {
@@ -126,7 +126,7 @@ struct TridiagonalStep {
     Value above = b.elementAt(state[2], k), aboveBelow = b.elementAt(state[2], next);
     Value stays = b.compare(b.magnitude(diagonal), GE, b.magnitude(below));
     Value pivot = b.select(stays, diagonal, below), other = b.select(stays, below, diagonal);
-    // If the pivot is zero, both are zero, because nothing is left to eliminate.
+    // If the pivot is zero, so is the other element, and nothing is left to eliminate.
     Value isZero = b.compare(pivot, EQ, b.zeros({batch}));
     Value factor = b.divide(other, b.select(isZero, b.number(typeOf(pivot), 1), pivot));
     Value pivotAbove = b.select(stays, above, diagonalBelow);

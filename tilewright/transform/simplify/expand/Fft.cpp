@@ -23,8 +23,9 @@ namespace {
 
 using Root = std::complex<long double>;
 
-/// The maximum length that is one product, and the maximum prime for which that is cheaper than
-/// Bluestein's convolution, which takes six times the multiplications of the next power of two.
+/// The maximum length that is transformed by a single product; and the maximum prime for which that
+/// is cheaper than Bluestein's convolution, which takes six times the multiplications of the next
+/// power of two.
 constexpr int64_t maxDirect = 64, maxDirectPrime = 256;
 
 /// e^(2πi · numerator / denominator), accurate to the last bits: the angle is reduced to an eighth
@@ -89,7 +90,7 @@ int64_t factorOf(int64_t length) {
 
 class Expansion {
 public:
-  /// Complex numbers; without imaginary parts if they are zero or not needed.
+  /// Complex numbers. The imaginary parts are absent if they are zero or not needed.
   struct Numbers {
     Value real, imaginary;
   };

@@ -35,7 +35,7 @@ public:
     epsilon = std::ldexp(1.0, isDouble ? -52 : -23);
   }
 
-  /// The partners' slices along a dimension: the value, reversed cyclically from `step` on.
+  /// Slices of the partners along a dimension: the value in reverse order, rotated by `step`.
   Value partnersOf(Value value, int64_t dim, Value step) {
     const SmallVector<int64_t> shape(typeOf(value).getShape());
     Value reversed = b.reverse(value, dim);
@@ -142,7 +142,7 @@ public:
         });
     return {both[0], both[1]};
   }
-  /// 1 for each matrix for which a mask holds.
+  /// Returns 1 for each matrix for which a mask holds, and 0 otherwise.
   Value info(Value mask) {
     auto type = b.numbers({batch});
     return b.select(mask, b.integer(type, 1), b.integer(type, 0));

@@ -21,7 +21,8 @@ class Matrices {
 public:
   Matrices(OpBuilder &builder, Location location) : b(builder, location) {}
 
-  /// The lower Cholesky factor. Reads the lower triangle; the upper one of the result is zero.
+  /// Computes the lower Cholesky factor. Reads the lower triangle; the upper triangle of the result
+  /// is zero.
   Value factor(Value a) {
     auto [batch, n] = sizesOf(a);
     if (n <= blockSize)
@@ -235,7 +236,7 @@ Type wideTypeOf(Value a) {
              : element;
 }
 
-/// [batch, rows, columns] of a tensor with any number of batch dimensions.
+/// Reshapes a tensor with any number of batch dimensions to [batch, rows, columns].
 Value flattened(TensorBuilder &b, Value value) {
   const ArrayRef<int64_t> shape = typeOf(value).getShape();
   int64_t batch = 1;

@@ -65,7 +65,7 @@ public:
   Value magnitude(Value value);
   /// |x|², which can overflow.
   Value squareOf(Value value);
-  /// A real number times an element.
+  /// The product of a real number and an element.
   Value scaled(Value real, Value value);
   /// Converts real numbers to the element type, which may be complex.
   Value fromReal(Value real);

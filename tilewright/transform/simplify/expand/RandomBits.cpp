@@ -140,7 +140,7 @@ private:
     return asResult(b.reshape(all, result.getShape()));
   }
 
-  /// 64 bits of two words.
+  /// Joins two words to 64 bits.
   Value joined(Value lowWord, Value highWord) {
     Value upper = b.convert(highWord, wide);
     upper = b.binary<stablehlo::ShiftLeftOp>(upper, b.integer(typeOf(upper), 32));

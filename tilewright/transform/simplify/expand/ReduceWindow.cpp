@@ -15,8 +15,8 @@ namespace {
 /// A combination of some of the elements of each window.
 struct Partial {
   SmallVector<Value> values;
-  /// The windows that contain such an element; null means all. In other windows, `values` are
-  /// arbitrary.
+  /// The windows that contain at least one of these elements; null means all windows. In other
+  /// windows, `values` are arbitrary.
   Value present;
 };
 

@@ -37,8 +37,8 @@ Qr factorQr(MatrixBuilder &b, Value a) {
   return {end[0], end[1]};
 }
 
-/// For each matrix, the column from j on to process next: fixed columns first, then the one with
-/// the largest norm; the first one in case of a tie.
+/// For each matrix, the column, from j on, to process next: first the fixed columns, then the
+/// column with the largest norm, or the first such column in case of a tie.
 static Value nextColumn(MatrixBuilder &b, Value a, Value fixed, Value j) {
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   const int64_t columns[] = {shape[0], shape[2]};

@@ -103,7 +103,7 @@ LogicalResult Call::factor() {
       return refuse("it does not say which triangle is factored");
     auto cholesky = stablehlo::CholeskyOp::create(
         rewriter, op.getLoc(), op->getOperand(0).getType(), op->getOperand(0), *isLower);
-    // The square root of a pivot that is not positive is NaN or zero.
+    // If a pivot is not positive, its square root is NaN or zero.
     values = {cholesky, firstOnDiagonal(b, b.flattened(cholesky, 2), [&](Value value) {
                 return b.either(b.compare(value, NE, value),
                                 b.compare(value, EQ, b.number(typeOf(value), 0)));
@@ -246,7 +246,7 @@ LogicalResult Call::expand() {
     return refuse("it is not a known routine");
   auto isEmpty = [](Value value) { return typeOf(value).getNumElements() == 0; };
   if (llvm::any_of(op->getOperands(), isEmpty)) {
-    // There are no rotations, no reflectors and no errors.
+    // Nothing was rotated or reflected, and no error occurred.
     for (Value result : op->getResults())
       values.push_back(b.number(typeOf(result), 0));
     if (routine == "ormqr")

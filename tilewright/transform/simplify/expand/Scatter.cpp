@@ -59,7 +59,7 @@ private:
     SmallVector<Value> updates;
   };
   Sorted sortByRow(Value rows, ValueRange updates);
-  /// Combines updates of which each row has at most one.
+  /// Combines updates, where each row has at most one.
   SmallVector<Value> writeUnique(ValueRange tables, Value rows, ValueRange updates);
 
   SmallVector<Value> sortSegments(Value table, Value rows, Value updates);
@@ -68,7 +68,7 @@ private:
   /// body is applied any number of times, in any order; or it is applied to updates sorted by row.
   enum class Form { unique, anyOrder, sorted };
   Value scatterRows(Value table, Value rows, Value updates, Form form);
-  /// Moves rows down by `distance`. The rows that move in have undefined values.
+  /// Shifts rows down by `distance`. The first rows then have undefined values.
   Value shifted(Value value, int64_t distance);
 
   bool overwrites() { return body && body->replacesAll(); }
@@ -322,9 +322,9 @@ SmallVector<Value> Expansion::sortFirst(ValueRange tables, Value at, ValueRange 
   return writeUnique(tables, b.select(isLast, keys, none), values);
 }
 
-/// Writes the first update of each row, then the second one of each row that has it, and so on: as
-/// many steps as the row with the most updates has. For bodies such as (a, b) -> negate(a), which
-/// JAX's `at[].apply` has.
+/// Applies the first update of each row, then the second update of each row that has two, and so
+/// on, in as many steps as the row with the most updates has. For bodies such as (a, b) ->
+/// negate(a), as in JAX's `at[].apply`.
 SmallVector<Value> Expansion::writeInOrder(ValueRange tables, Value at, ValueRange updates) {
   auto [keys, values] = sortByRow(at, updates);
   auto keyType = vectorOf(count, i64());

@@ -49,8 +49,9 @@ SmallVector<Value> ScatterBody::numbersFrom(TensorBuilder &b, ValueRange updates
   auto isUpdate = [&](size_t i) { return parts[i].number == body->getArgument(count + i); };
   SmallVector<Value> numbers(updates);
   if (!llvm::all_of(llvm::seq(count), isUpdate)) {
-    // Clone the body so that it returns the numbers that it makes of the updates. They do not
-    // depend on the elements of the table, so any tensor of the same type can be passed for these.
+    // Clone the body such that it returns the numbers that it computes from the updates. These do
+    // not depend on the elements of the table, so any tensor of the same type can stand for the
+    // table.
     Region region;
     IRMapping mapping;
     body->cloneInto(&region, mapping);

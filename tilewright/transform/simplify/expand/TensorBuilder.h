@@ -31,13 +31,13 @@ public:
   Value imaginary(Value value);
   Value complex(Value real, Value imaginary);
   Value negate(Value value);
-  /// The complex conjugate; of a real tensor, the tensor.
+  /// The complex conjugate. Returns a real tensor unchanged.
   Value conjugate(Value value);
 
   // Data movement.
   Value transpose(Value value, llvm::ArrayRef<int64_t> permutation);
   Value reverse(Value value, int64_t dim);
-  /// The rows of a table at the given indices: the dimensions of the indices, then those of a row.
+  /// Gathers rows of a table: the result has the dimensions of the indices, then those of a row.
   Value gatherRows(Value table, Value indices);
 
   /// The product over the last dimension of `lhs` and the first of `rhs`, at the precision of the

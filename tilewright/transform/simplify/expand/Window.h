@@ -61,8 +61,8 @@ struct Presence {
 Presence presenceOf(TensorBuilder &b, llvm::ArrayRef<WindowAxis> window,
                     llvm::ArrayRef<int64_t> tap);
 
-/// Which elements of a dilated and padded dimension are elements of the tensor, for the elements at
-/// the given indices (a tensor of i32; index 0 is after the padding `low`).
+/// For the elements at the given indices (a tensor of i32; index 0 is the first after the padding
+/// `low`): whether they are elements of the tensor, in a dilated and padded dimension.
 mlir::Value isElement(TensorBuilder &b, const WindowAxis &axis, mlir::Value indices);
 
 /// Calls `visit` with every tap in row-major order.
