@@ -51,8 +51,8 @@ private:
       later.insert({readyAt[i], i});
   }
 
-  /// Starts first. Then the step behind the most collectives, so that these come early, and the
-  /// last in the block.
+  /// Starts come first; then the step that is followed by the most collectives, so that these come
+  /// early; then the last step in the block.
   std::tuple<bool, unsigned, unsigned> keyOf(unsigned i) const {
     return {step(i).kind == Kind::start, depth[i], i};
   }

@@ -1,5 +1,4 @@
-// BackwardOrder: an order of the steps of a block in which every collective starts as late as it
-// may.
+// BackwardOrder: orders the steps of a block such that every collective starts as late as possible.
 #ifndef TILEWRIGHT_PREDICT_BACKWARDORDER_H
 #define TILEWRIGHT_PREDICT_BACKWARDORDER_H
 

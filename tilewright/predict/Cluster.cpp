@@ -255,7 +255,7 @@ Result<Cluster> withRanks(Cluster cluster, int64_t ranks) {
   return cluster;
 }
 
-/// "h100x64" as name and number.
+/// Splits "h100x64" into name and number.
 static std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text) {
   const size_t cross = text.rfind('x');
   int64_t ranks = 0;

@@ -33,12 +33,12 @@ struct Cluster {
   std::string products, collectives;
   int64_t ranks = 1;                  // one per chip
   std::map<std::string, double> peak; // FLOP/s of dense products by type: bf16, f16, f8, f32
-  /// By type: the factor for the measured rates of `products`, which is the ratio of both chips'
-  /// peaks.
+  /// For each type: the factor by which the measured rates of `products` are multiplied, which is
+  /// the ratio of the peaks of both chips.
   std::map<std::string, double> productScale;
   double memoryBytes = 0, memoryBandwidth = 0;
   double launch = 0; // seconds between the end of a kernel and the begin of the next
-  /// By innermost first. The last one joins all ranks.
+  /// The levels, innermost first. The last one joins all ranks.
   std::vector<FabricLevel> levels;
   double jitter = 0;     // standard deviation of a kernel's time, relative
   double contention = 0; // share of the chip that a collective in progress takes from kernels
@@ -58,8 +58,8 @@ std::vector<std::string> shippedClusters();
 ///  - clusterMalformed (E0030): the last level does not join that many.
 Result<Cluster> withRanks(Cluster cluster, int64_t ranks);
 
-/// A cluster and its number of ranks: "h100x64" for a cluster that is part of the program;
-/// otherwise the cluster in the file of this name.
+/// Finds a cluster and its number of ranks: "h100x64" names a cluster that is part of the program;
+/// any other text is the name of a file.
 ///  - clusterMalformed (E0030)
 Result<Cluster> findCluster(const std::string &text);
 

@@ -15,8 +15,8 @@ public:
   /// Points are positive, at least two, with increasing first coordinates.
   explicit Curve(const std::vector<std::pair<double, double>> &points);
 
-  /// Below the first point the time stays constant: there it is latency. Above the last point it
-  /// grows with the size at the last point's bandwidth.
+  /// Below the first point, the time is constant, because latency dominates. Above the last point,
+  /// it grows with the size, at the last point's bandwidth.
   double at(double size) const;
 
 private:

@@ -92,7 +92,7 @@ std::vector<FormPrice> pricesOf(const Cluster &cluster, CollectiveKind kind, dou
   return prices;
 }
 
-/// The shipped cluster whose chips have this compute capability.
+/// The built-in cluster whose chips have this compute capability.
 static std::string clusterOf(std::string_view chip) {
   if (chip.starts_with("sm_80"))
     return "a100";

@@ -53,7 +53,7 @@ RankClasses classesOf(const CommPlan &plan) {
     if (clique.form == CliqueSpec::Form::axes)
       continue;
     std::map<int64_t, uint32_t> own = rolesIn(clique);
-    // A clique in which all ranks have the same role does not distinguish them.
+    // A clique in which all ranks have the same role does not divide them into classes.
     const bool isUniform = static_cast<int64_t>(own.size()) == ranks &&
                            std::all_of(own.begin(), own.end(), [&](const auto &role) {
                              return role.second == own.begin()->second;

@@ -30,8 +30,8 @@ struct PricedProgram {
   std::vector<std::string> remarks;
 };
 
-/// Prices every step of an executable on a cluster. Of a branch that is decided at run time the
-/// most expensive arm counts; a loop of unknown length counts once.
+/// Prices every step of an executable on a cluster. For a branch that is decided at run time, the
+/// most expensive arm counts; a loop of unknown length counts as one iteration.
 ///  - clusterMismatch (E0031): the cluster has too few ranks.
 ///  - commPlanEncoding, commPlanInvalid (E6010, E6011): the executable's plan is damaged.
 Result<PricedProgram> priceProgram(const artifact::Executable &executable, const Cluster &cluster);

@@ -54,8 +54,8 @@ static double product(numerics::AxisSet axes, std::span<const int64_t> sizes) {
 }
 
 double Scatter::meet(numerics::AxisSet axes, std::span<const int64_t> sizes, int64_t ranks) {
-  // Terms that are equal inside each group delay all members alike, so they are not part of the
-  // maximum.
+  // A term that is the same for all members of a group delays them equally, so it does not affect
+  // the maximum.
   double variance = 0, weightedLog = 0;
   numerics::AxisSet common = ~numerics::AxisSet(0);
   std::vector<Term> kept;

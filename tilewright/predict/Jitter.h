@@ -25,11 +25,11 @@ class Scatter {
 public:
   /// Adds a kernel's variance.
   void add(double variance);
-  /// The members that differ along `axes` synchronise. `sizes` are the sizes of the mesh's axes;
-  /// `ranks` is the size of a group if there are no axes. Returns how much later than the mean the
-  /// last member arrives.
+  /// Synchronises members that differ along `axes`. `sizes` are the sizes of the mesh's axes;
+  /// `ranks` is the size of a group if there are no axes. Returns by how much the last member
+  /// arrives later than the mean.
   double meet(numerics::AxisSet axes, std::span<const int64_t> sizes, int64_t ranks);
-  /// The expected delay of the last of all ranks.
+  /// The expected delay of the last rank.
   double last(std::span<const int64_t> sizes, int64_t ranks) const;
 
   /// Adds `count` times what was added since `before`; for loops in a steady state.

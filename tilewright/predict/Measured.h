@@ -31,7 +31,7 @@ std::vector<CurvePoints> parseCurves(std::string_view text);
 class CollectiveTimes {
 public:
   explicit CollectiveTimes(const std::vector<CurvePoints> &curves);
-  /// The built-in table, which has half of the measured sizes.
+  /// The built-in table, which contains half of the measured sizes.
   static const CollectiveTimes &measured();
 
   /// The time in seconds; `bytes` is the size of the whole tensor (Price.h). Interpolates between

@@ -14,10 +14,11 @@ namespace {
 
 using Kind = OrderStep::Kind;
 constexpr double never = std::numeric_limits<double>::infinity();
-/// More than a few collectives in flight hide no more time, and delay the one that is needed next.
+/// With more collectives in flight, no more time is hidden, and the one that is needed next is
+/// delayed.
 constexpr unsigned inFlight = 4;
 
-/// Limits of one candidate.
+/// The limits under which one candidate is scheduled.
 struct Policy {
   int64_t bytesInFlight; // of operands and results of collectives between start and done
   unsigned inFlight;     // collectives of a lane that are not complete
@@ -28,7 +29,7 @@ struct Policy {
   bool isPatient;
 };
 
-/// What is known about the steps of a block before they are scheduled.
+/// Facts about the steps of a block that are known before they are scheduled.
 struct Prospects {
   std::vector<bool> leads; // a later collective, or a step of another block, depends on the step
   std::vector<bool>
@@ -99,7 +100,7 @@ private:
         ready(follower);
   }
 
-  /// When the collectives that a step reads are expected to be complete.
+  /// The time at which the collectives that a step reads are expected to be complete.
   double availableAt(unsigned i, bool isPatient) const {
     double at = 0;
     for (unsigned before : step(i).after)
@@ -134,8 +135,8 @@ private:
     }
   }
 
-  /// The next computation; or, if every step waits for a collective, the step that waits least.
-  /// Empty if a done was placed instead.
+  /// Chooses the next computation or, if every step waits for a collective, the step that waits the
+  /// shortest time. Returns `nothing` if it placed a done instead.
   unsigned choose() {
     while (!waiting.empty() && waiting.begin()->first <= now) {
       insertReady(waiting.begin()->second);
@@ -187,7 +188,7 @@ private:
   }
 
   void place(unsigned i) {
-    // Wait in the order of completion.
+    // Place the dones in the order in which the collectives complete.
     std::vector<unsigned> dones;
     for (unsigned before : step(i).after)
       if (step(before).kind == Kind::done && !isPlaced[before])
@@ -331,7 +332,7 @@ OrderCost costOf(const OrderProblem &problem, const std::vector<unsigned> &order
   return cost;
 }
 
-/// The same problem with its steps in another order.
+/// Renumbers the steps of a problem by an order.
 static OrderProblem renumbered(const OrderProblem &problem, const std::vector<unsigned> &order) {
   OrderProblem result = problem;
   std::vector<unsigned> numberOf(order.size());
@@ -350,7 +351,7 @@ static OrderProblem renumbered(const OrderProblem &problem, const std::vector<un
 
 namespace {
 
-/// Collects the best of several orders.
+/// Keeps the best of several orders.
 class Choice {
 public:
   Choice(const OrderProblem &problem, int64_t percent) : problem(problem) {
@@ -410,8 +411,8 @@ std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent) 
   Choice choice(problem, percent);
   const std::vector<unsigned> programOrder = choice.get();
   choice.offerForward(programOrder);
-  // Forward and backward in turn: backward finds in which order collectives are needed, forward how
-  // early each of them can start.
+  // Alternate between backward and forward: backward finds the order in which collectives are
+  // needed, forward finds how early each of them can start.
   for (int round = 0; round < 3; ++round) {
     bool isFaster = false;
     const std::vector<unsigned> from = round == 0 ? programOrder : choice.get();

@@ -53,8 +53,8 @@ OrderCost costOf(const OrderProblem &problem, const std::vector<unsigned> &order
 /// order unless another is faster. All ranks of a program compute the same order.
 std::vector<unsigned> chooseOrder(const OrderProblem &problem, int64_t percent);
 
-/// The cost of the best of few orders, without a memory limit: an estimate for a program that is
-/// still being changed.
+/// The cost of the best among a few orders, without a memory limit. Serves as an estimate while a
+/// program is still being changed.
 OrderCost quickCost(const OrderProblem &problem);
 
 } // namespace tilewright::predict

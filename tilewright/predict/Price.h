@@ -27,8 +27,8 @@ struct GroupShape {
   bool operator==(const GroupShape &) const = default;
 };
 
-/// The shape of a group of ranks. Where domains hold different numbers of members, the shape is
-/// that of the fullest, and covers at least the members.
+/// The shape of a group of ranks. If domains hold different numbers of members, the shape assumes
+/// the largest number for all of them.
 GroupShape shapeOf(const Cluster &cluster, std::span<const int64_t> members);
 /// The shape of a group along some axes of a row-major mesh, each with its size and the distance
 /// between neighbours.

@@ -18,7 +18,7 @@ struct RankClass {
   int64_t ranks = 1;
 };
 
-/// One call site of a collective.
+/// A call site of a collective.
 struct Exchange {
   std::string name;
   double seconds = 0; // once all members have reached it

@@ -41,9 +41,10 @@ struct Outcome {
   int64_t events = 0; // steps that were simulated
 };
 
-/// Two clocks for each class: its compute queue and its lanes. An exchange begins when its members
-/// of all classes have issued it and their lanes are free. Loops are simulated until two iterations
-/// in sequence take the same time; the others are multiplied.
+/// Simulates the program. Each class has two kinds of clocks: one for its compute queue, and one
+/// for each of its lanes. An exchange begins when its members of all classes have issued it and
+/// their lanes are free. A loop is simulated until two successive iterations take the same time;
+/// the remaining ones are multiplied.
 ///  - clusterMismatch (E0031): classes wait for each other in a cycle, so the program cannot end.
 Result<Outcome> simulate(const Program &program, const SimulateOptions &options);
 

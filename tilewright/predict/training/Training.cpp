@@ -381,8 +381,8 @@ Result<double> trainingStep(const Cluster &cluster, const Model &model, const La
                                secondsOf(cluster, CollectiveKind::allGather, 2 * local, shape)
                          : secondsOf(cluster, CollectiveKind::allReduce,
                                      layout.gradientBytes * local, shape);
-    // Overlapped with the last microbatch's backward pass, and the gather with the first forward
-    // pass.
+    // This exchange overlaps with the backward pass of the last microbatch; the gather overlaps
+    // with the first forward pass.
     if (layout.overlapsGradients)
       exchange =
           std::max(exchange - 0.5 * (forward + backward) / double(layout.pipeline), 0.1 * exchange);

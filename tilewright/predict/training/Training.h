@@ -37,8 +37,8 @@ struct Layout {
     all,
     allKept
   } shards = Shards::none; // allKept: no regather
-  /// The backward pass computes again: nothing, the attention core, every second product and all
-  /// elementwise kernels, or the whole layer.
+  /// The part that the backward pass recomputes: nothing, the attention core, every second product
+  /// and all elementwise kernels, or the whole layer.
   enum class Recompute : uint8_t { none, attention, half, all } recompute = Recompute::none;
   bool isSequenceParallel = false; // activations between blocks divided over `tensor`
   bool hasFlashAttention = true;

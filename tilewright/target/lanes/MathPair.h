@@ -73,7 +73,7 @@ struct Pairs : Wide {
     Pair high = product(x.hi, y);
     return quickSum(high.hi, lowPart(high, fma(x.lo, y, high.lo)));
   }
-  /// Zero beside an infinity, whose product with the low part of a factor is NaN.
+  /// Replace an infinity by zero, because its product with the low part of a factor would be NaN.
   Value *lowPart(Pair high, Value *low) { return clean(high.hi, low).lo; }
   /// x · factor for a power of two.
   Pair scaledBy(Pair x, Value *factor) { return clean(mul(x.hi, factor), mul(x.lo, factor)); }
@@ -118,7 +118,7 @@ struct Pairs : Wide {
   Scale scaleOf(Value *size);
   /// value · 2^n, where n is an integer of up to ±2044 in the low bits of `shifted`.
   Value *scaled(Value *x, Value *shifted);
-  /// An integer as scaled() takes it.
+  /// Encodes an integer in the form that scaled() expects.
   Value *shiftOf(Value *n);
   Pair scaled(Pair x, Value *shifted) {
     return clean(scaled(x.hi, shifted), scaled(x.lo, shifted));

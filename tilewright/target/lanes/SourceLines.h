@@ -22,8 +22,8 @@ private:
   llvm::DenseMap<mlir::Location, mlir::Location> known;
 };
 
-/// How LLVM writes lines: as directives of assembly, or as a table of the machine code. Sections of
-/// debug information would make ptxas compile without optimizations.
+/// The form in which LLVM writes lines: directives in assembly, or a table for machine code.
+/// Sections of debug information would make ptxas compile without optimizations.
 using LineEmission = mlir::LLVM::DIEmissionKind;
 
 /// Gives each function a scope, and each of its ops its line. The bodies of lane.map keep their

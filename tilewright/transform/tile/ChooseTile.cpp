@@ -31,7 +31,7 @@ Capacities Capacities::of(exec::TargetAttr target) {
   return capacities;
 }
 
-/// The number that tiles of this dimension must be a multiple of.
+/// The number of which tiles of this dimension must be multiples.
 static int64_t multipleOf(const Needs &needs, size_t dim) {
   auto found = needs.multiples.find(static_cast<int>(dim));
   return found == needs.multiples.end() ? 1 : found->second;

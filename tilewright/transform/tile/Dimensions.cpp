@@ -39,7 +39,7 @@ bool Dimensions::unify(Id a, Id b) {
 }
 
 bool Dimensions::unifyLists(llvm::ArrayRef<Id> a, llvm::ArrayRef<Id> b) {
-  // Stacks with the most minor factor on top.
+  // Both stacks have the most minor factor on top.
   llvm::SmallVector<Id> left(a), right(b);
   auto dropOnes = [&](llvm::SmallVector<Id> &stack) {
     while (!stack.empty() && sizeOf(stack.back()) == 1)

@@ -136,7 +136,8 @@ Operand KernelEmitter::Computed::operand(const Node &node, const Edge &edge,
     return {{}, constant};
   SmallVector<Value> source;
   for (auto [expr, size] : llvm::zip_equal(edge.index, emitter.graph.node(edge.source).shape())) {
-    // If an index is out of bounds the element is ignored, but some element must be read.
+    // Even if an index is out of bounds and the element is ignored, the kernel must read some
+    // element.
     auto dim = dyn_cast<AffineDimExpr>(expr);
     const bool isInside = edge.bounds.empty() || (dim && node.sizes[dim.getPosition()] <= size);
     source.push_back(index(expr, indices, isInside ? 0 : size));

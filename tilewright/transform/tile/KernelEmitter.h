@@ -120,7 +120,7 @@ private:
   mlir::Value map(mlir::RankedTensorType type, llvm::ArrayRef<Operand> operands, Body body);
   /// The zero of an element type.
   mlir::Value zero(mlir::OpBuilder &at, mlir::Type type);
-  /// An operand as a tile.
+  /// Reads an operand as a tile.
   mlir::Value tileOf(mlir::RankedTensorType type, Operand operand) {
     return operand.tile ? operand.tile : splat(type, operand.constant);
   }

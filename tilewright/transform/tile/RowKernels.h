@@ -51,7 +51,7 @@ public:
 
   /// The point's coordinate among the rows after; null if there is only one row.
   mlir::Value columns;
-  /// Writes an output in the memory of an input.
+  /// Lets an output use the memory of an input.
   void update(int64_t output, int64_t input);
 
   /// Adds memory of any type as the last input and also as the last output, for updates in place.

@@ -42,7 +42,7 @@ protected:
   mlir::Location loc;
 
 private:
-  /// Where a tile may exceed memory; null if nowhere.
+  /// The condition under which the elements of a tile are in memory; null if they always are.
   mlir::DenseBoolArrayAttr inBounds(Value memory, llvm::ArrayRef<int64_t> shape);
 };
 

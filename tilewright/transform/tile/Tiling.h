@@ -47,8 +47,8 @@ struct Capacities {
   /// The operand types with which matrix instructions can compute a dot_general or a convolution:
   /// its own types, or types that represent all of their values; nullopt if there are none.
   std::optional<MatrixTypes> matrixFor(const Node &product, const FusionGraph &graph) const;
-  /// The same for operands of these types. `mayRound`: f32 may lose bits, which only the default
-  /// precision permits.
+  /// Like the function above, for operands of these types. `mayRound`: f32 may lose bits, which
+  /// only the default precision permits.
   std::optional<MatrixTypes> matrixFor(mlir::Type left, mlir::Type right, mlir::Type sum,
                                        int64_t depth, bool mayRound) const;
 

@@ -67,7 +67,8 @@ public:
     cpu::eachColumns(b, columns, lanes, step);
   }
 
-  /// The results of the scalar function; `arguments` are those before the number of the query.
+  /// Computes the results of the scalar function; `arguments` are those that precede the number of
+  /// the query.
   SmallVector<Value *, 2> call(Value *row, const Columns &at, SmallVector<Lanes> arguments) {
     Type *word = ir.getInt32Ty();
     Value *column = ir.CreateAdd(columnBegin, at.done);
@@ -122,7 +123,7 @@ private:
 
   Value *number(double value) { return ConstantFP::get(ir.getFloatTy(), value); }
   Value *greater(Value *a, Value *c) { return ir.CreateSelect(ir.CreateFCmpOGT(a, c), a, c); }
-  /// The number, or 0 if it is not finite.
+  /// Replaces a number that is not finite by 0.
   Value *finite(Value *value) {
     Value *size = b.intrinsic(Intrinsic::fabs, {value});
     return ir.CreateSelect(ir.CreateFCmpOLT(size, number(infinity)), value, number(0));

@@ -104,7 +104,8 @@ LoopEmitter::Element LoopEmitter::evaluateGather(tile::GatherOp op, mlir::Affine
     level = std::max(level, indices.back().level);
     isVector |= indices.back().isVector;
   }
-  // Lanes that differ in consecutive indices of the last dimension only are consecutive in memory.
+  // If only the last index varies between lanes, and its values are consecutive, the elements are
+  // consecutive in memory.
   const bool isContiguous = isVector && indices.back().first &&
                             llvm::none_of(ArrayRef(indices).drop_back(),
                                           [](const Element &index) { return index.isVector; });
@@ -372,8 +373,7 @@ LoopEmitter::Element LoopEmitter::evaluateLoad(Value *pointer, const Access &acc
 }
 
 bool LoopEmitter::isAligned(const Access &access) {
-  // Two stores of half a line each are combined on the way to memory; smaller ones are not worth
-  // it.
+  // The processor combines two stores of half a line; smaller stores are not worth it.
   constexpr int64_t line = 64, least = 32;
   const int64_t element = lanes::storageBytes(access.type);
   if (b.isComplex(access.type) || element * vectorLanes < least || line % element)

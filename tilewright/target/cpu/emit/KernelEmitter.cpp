@@ -47,7 +47,7 @@ Function *KernelEmitter::emit(StringRef symbol) {
     }
   }
   emitPoints(function->getArg(1), function->getArg(2));
-  // Other threads must not see that the kernel has ended before they can see what it has written.
+  // Make the kernel's writes visible before other threads see that it has ended.
   if (hasStreamed)
     ir.CreateIntrinsic(Intrinsic::x86_sse_sfence, {});
   ir.CreateRetVoid();

@@ -22,7 +22,7 @@ public:
 
   llvm::Function *emit(llvm::StringRef symbol);
 
-  /// Outputs that are written by non-temporal stores, where these are aligned.
+  /// Outputs for which aligned vectors are written by non-temporal stores.
   llvm::SmallDenseSet<mlir::Value> streamed;
   int64_t scratchBytes = 0;
   /// Estimated nanoseconds per work item.

@@ -51,7 +51,7 @@ private:
     Lanes lanes;
     unsigned level = 0;
     bool isVector = false;
-    /// Of a vector of consecutive integers: the first one.
+    /// For a vector of consecutive integers: the first one.
     Value *first = nullptr;
   };
   /// The emitted value of an IndexForm. For vectors, it has either a stride between lanes or a
@@ -141,8 +141,8 @@ private:
   /// Drops the values that were emitted inside the loop at `level`, which ends here.
   void forget(unsigned level);
   void storeTo(Value *base, const Access &access, Lanes value, bool isStreamed = false);
-  /// Whether the address of each vector of this access is a multiple of what a non-temporal store
-  /// needs.
+  /// Whether the address of each vector of this access has the alignment that a non-temporal store
+  /// requires.
   bool isAligned(const Access &access);
 
   // --- Combining (EmitReduce.cpp) ---

@@ -8,11 +8,11 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Several times the L2 cache of a core. A result of the program is read by the caller, if at all;
-/// the kernel that reads a temporary often runs next, and finds a part of it in L3.
+/// Several times the size of a core's L2 cache. The program's caller reads a result late, if at
+/// all. The kernel that reads a temporary often runs next and finds a part of it in L3.
 static constexpr int64_t leastResult = int64_t(8) << 20, leastTemporary = int64_t(32) << 20;
 
-/// The slice of each operand and result of a launch; null where the plan has none.
+/// The memory slice of an operand or result of a launch; null if the plan has none.
 static exec::SliceAttr sliceOf(Value value) {
   if (auto result = dyn_cast<OpResult>(value)) {
     auto slices = result.getOwner()->getAttrOfType<ArrayAttr>(exec::ExecDialect::slicesAttr);

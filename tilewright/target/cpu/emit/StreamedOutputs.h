@@ -1,4 +1,4 @@
-// Which outputs of kernels are written past the caches, by non-temporal stores.
+// Decides which outputs of kernels bypass the caches by non-temporal stores.
 #ifndef TILEWRIGHT_TARGET_CPU_EMIT_STREAMEDOUTPUTS_H
 #define TILEWRIGHT_TARGET_CPU_EMIT_STREAMEDOUTPUTS_H
 
@@ -9,9 +9,9 @@
 namespace tilewright::cpu {
 
 /// For each kernel that a plan launches: the numbers of the outputs that are so large in every
-/// launch that their lines would leave the caches before anything reads them. A non-temporal store
-/// then saves reading each line before it is written, a third of the traffic of a copy. An output
-/// in the memory of an input is not listed: its lines are in the cache already.
+/// launch that their lines leave the caches before they are read. A non-temporal store then avoids
+/// reading each line before writing it, which is a third of the traffic of a copy. Outputs in the
+/// memory of an input are not included, because their lines are in the cache already.
 llvm::StringMap<llvm::SmallDenseSet<unsigned>> streamedOutputs(mlir::ModuleOp module);
 
 } // namespace tilewright::cpu

@@ -38,7 +38,7 @@ enum class View { all, eachRow, eachColumn, single };
 
 int64_t countOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
-/// Ops that may be recomputed for each element of the matrix.
+/// Whether an op may be recomputed for each element of the matrix.
 bool isCheap(Operation *op) {
   return isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::NegateOp,
              stablehlo::ConvertOp>(op);

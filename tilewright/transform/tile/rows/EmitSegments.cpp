@@ -58,7 +58,7 @@ private:
   Value inputOf(Value value);
   void step(const Updates &from, Updates *next);
   Value loadPlaces(RowKernel &kernel, Value memory, Value at, const Updates &from, int64_t size);
-  /// A tile with an element of a vector for each update, in all columns.
+  /// Broadcasts a vector with an element for each update to all columns of a tile.
   Value spread(RowKernel &kernel, Value vector);
   /// Whether each update begins a segment, ends one, is the last of its segment in the chunk, and
   /// exists: bits 0 to 3.

@@ -56,8 +56,8 @@ double RadixSort::bytes() const {
   for (Type element : operands.elements)
     each += static_cast<double>(bytesOf(element));
   const auto all = static_cast<double>(rows.before) * static_cast<double>(rows.length);
-  // The keys to count, the elements read and written in each pass, and about three words of the
-  // state.
+  // Counts the keys that are read, the elements that each pass reads and writes, and about three
+  // words of the state.
   return all * static_cast<double>(key.bits()) / 8 +
          static_cast<double>(passes) * (2 * all * each + 12 * static_cast<double>(words()));
 }

@@ -46,7 +46,8 @@ private:
   /// The kernel's inputs for load(), and the operands that are passed for them.
   std::pair<llvm::SmallVector<RowTensor>, llvm::SmallVector<mlir::Value>> inputs(bool keyOnly);
   mlir::Value digits(RowKernel &kernel, mlir::ValueRange tiles, int64_t number);
-  /// The number of elements with each digit, given where the elements with each digit begin.
+  /// The number of elements with each digit, from the positions where the elements with each digit
+  /// begin.
   mlir::Value countsOf(RowKernel &kernel, mlir::Value starts, mlir::Value count, int64_t bins);
 
   int64_t chunks() const { return (rows.length + chunk - 1) / chunk; }

@@ -28,7 +28,7 @@ public:
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange operands);
 
 private:
-  /// A copy of the sort whose comparator returns the key of its left elements.
+  /// Clones the sort with a comparator that returns the key of its left elements.
   mlir::OwningOpRef<stablehlo::SortOp> copy;
   mlir::Type element; // of the key, as in StableHLO
   bool descends = false;

@@ -13,7 +13,7 @@ using namespace tilewright::solve;
 using llvm::ArrayRef, llvm::SmallVector;
 using sm::Axis, sm::Layout;
 
-/// Four schedulers each issue one warp instruction per cycle.
+/// Each of four schedulers issues one warp instruction per cycle.
 static constexpr double issuedPerCycle = 4;
 /// The latency of writing shared memory, a barrier, and reading shared memory.
 static constexpr double barrierCycles = 60;
