@@ -56,8 +56,8 @@ public:
 private:
   Verdict checkWay(mlir::ModuleOp module, const interpret::RuntimeValues &inputs,
                    const std::vector<interpret::Bounded> &expected, bool folds);
-  /// Runs a program in all ways on one client and adds the comparison to `verdict`. `name` is the
-  /// client's.
+  /// Runs a program in all ways on one client, whose name is `name`, and adds the comparison to
+  /// `verdict`.
   void runWays(runtime::LoadedExecutable &program, const std::string &name,
                const interpret::RuntimeValues &inputs,
                const std::vector<interpret::Bounded> &expected, Verdict &verdict);

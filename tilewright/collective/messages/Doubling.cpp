@@ -14,7 +14,7 @@ struct Blocks {
   size_t members = 1, mine = 0, count = 0, width = 1;
 
   size_t bytes() const { return count * width; }
-  /// The position of the block of member mine + j.
+  /// The position in the buffer of the block that belongs to member mine + j.
   size_t offset(size_t j) const {
     const size_t from = begin(mine), to = mine + j;
     return to <= members ? begin(to) - from : bytes() - from + begin(to - members);

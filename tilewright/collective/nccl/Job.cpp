@@ -213,7 +213,7 @@ Result<const Job::Comms *> Job::split(Program &program, uint8_t lane, const Grou
   return &entry->second;
 }
 
-/// Equal for the same cliques, in every process.
+/// A key that is equal for the same cliques in every process.
 static uint64_t hashOfCliques(std::span<const DeviceClique> cliques) {
   uint64_t hash = cliques.size();
   for (const DeviceClique &clique : cliques) {

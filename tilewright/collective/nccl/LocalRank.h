@@ -18,7 +18,8 @@ namespace tilewright::collective::nccl {
 struct Comm {
   /// Null once aborted. NCCL writes the handle of a child from a thread of its own.
   std::atomic<abi::ncclComm_t> handle = nullptr;
-  /// Initialized, and no child is being made from it: it may be revoked.
+  /// Whether the communicator may be revoked: it is initialized, and no child is being split from
+  /// it.
   bool isReady = false;
   struct Registration {
     void *handle = nullptr;

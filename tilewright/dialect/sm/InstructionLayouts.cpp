@@ -11,8 +11,8 @@ static Layout layout(std::initializer_list<Digits> dims) {
   return Layout(llvm::ArrayRef(dims.begin(), dims.size())).canonical();
 }
 
-/// The 16 rows of a fragment: row r < 8 is in lanes 4r to 4r + 3, and row r + 8 is in the same
-/// lanes, `perRegister` registers further.
+/// The 16 rows of a fragment: row r < 8 is in lanes 4r to 4r + 3. Row r + 8 is in the same lanes,
+/// in a register whose number is `perRegister` higher.
 static Digits rowPairs(int64_t perRegister) {
   return {{2, Axis::reg, perRegister}, {8, Axis::lane, 4}};
 }
@@ -101,8 +101,8 @@ std::optional<Layout> instruction::tensorAccumulator(int64_t m, int64_t n, int64
   return std::nullopt;
 }
 
-/// The digits that `digit` selects of a coordinate with the digits `coordinate`, most significant
-/// first. The first of these has no upper bound.
+/// The digits of a coordinate (`coordinate`, most significant first) that `digit` selects. The
+/// first of these has no upper bound.
 static void appendDigits(const Digit &digit, llvm::ArrayRef<Digit> coordinate, Digits &digits) {
   Digits found;
   int64_t step = 1; // of the coordinate's digit
@@ -126,7 +126,7 @@ std::optional<Layout> instruction::tensorOperand(int64_t m, int64_t k, int64_t c
 
 Layout instruction::withPairedRows(const Layout &layout) {
   llvm::SmallVector<Digits> dims(layout.getDims());
-  // The last digit of the rows has a multiple of 16 lanes.
+  // The last digit of the rows is a multiple of 16 lanes.
   const Digit lanes = dims[0].pop_back_val();
   if (lanes.size > 16)
     dims[0].push_back({lanes.size / 16, Axis::tmemLane, 16 * lanes.stride});
@@ -142,7 +142,7 @@ Layout instruction::tensorRegisters(const Layout &tile, int64_t groups, int64_t 
                      {{columns / (4 * packed), Axis::reg, 2 * packed},
                       {4, Axis::lane, 1},
                       {packed, Axis::reg, 1}}});
-  // A lane is a quarter, one of its halves, and a row of the instruction.
+  // A lane number consists of a quarter, one of its halves, and a row of the instruction.
   Digits lane{{4, Axis::warp, 1}, {2, Axis::reg, access.extent(Axis::reg)}};
   if (groups == 2)
     lane[1] = {2, Axis::group, 1};

@@ -38,8 +38,8 @@ std::optional<Layout> tensorAccumulator(int64_t m, int64_t n, int64_t ctas);
 std::optional<Layout> tensorOperand(int64_t m, int64_t k, int64_t ctas);
 
 /// A layout in tensor memory whose rows are permuted in groups of 16: row 2r is in the lane of row
-/// r of its group, and row 2r + 1 eight lanes further. Rows of a product may have any order, if
-/// both its left operand and its accumulator have it.
+/// r of its group, and row 2r + 1 is eight lanes higher. The rows of a product may be in any order,
+/// if it is the same for its left operand and its accumulator.
 Layout withPairedRows(const Layout &layout);
 
 /// The shapes of `tcgen05.ld` and `tcgen05.st`, and the layout of their registers, as a function of

@@ -25,7 +25,7 @@ static LogicalResult verifyIsWindow(Operation *op, Value window) {
          << window.getType();
 }
 
-/// For ops that access the parts of other ranks.
+/// Checks ops that access the parts of other ranks.
 static LogicalResult verifyIsReachable(Operation *op, Value window) {
   if (isIn(window.getType(), "window"))
     return success();

@@ -170,7 +170,7 @@ SortLowering::Network::Pair SortLowering::Network::load(Value number, Value dist
     Value fits = b.less(high, count ? count : b.i32(length));
     pair.isOn = pair.isOn ? b.bitAnd(pair.isOn, fits) : fits;
   }
-  // Rows are those of the dimensions before the sorted one, times those after it.
+  // The number of rows is the product of the dimensions before the sorted one and those after it.
   Value outer = stride == 1 ? row : b.udiv(row, b.i32(stride));
   Value base = b.mul(outer, b.i32(length * stride));
   if (stride != 1)

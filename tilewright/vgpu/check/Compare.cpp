@@ -155,7 +155,7 @@ struct NewAccess {
     }
   }
 
-  /// Reads never conflict with each other. Of the reads by the same lanes, keeps only the last one.
+  /// Reads never conflict with each other, so keep only the last read by the same lanes.
   void joinReads(SectorAccess &entry, uint32_t index) {
     const AccessRecord &earlier = entry.record;
     const uint32_t overlap = entry.mask & mask;

@@ -326,8 +326,8 @@ void Detector::finish() {
   if (!options.barriers || launch.grid->failed)
     return;
   for (const auto &[id, operation] : group.operations) {
-    // Of the tcgen05 instructions, freeing tensor memory requires that the operations on it are
-    // complete.
+    // Among the tcgen05 instructions, only one that frees tensor memory requires that the
+    // operations on it are complete.
     if (operation->group == GroupKind::copy || operation->group >= GroupKind::matrix)
       continue;
     for (const uint32_t index : operation->sharedOf) {

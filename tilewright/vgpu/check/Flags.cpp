@@ -161,8 +161,8 @@ void Detector::readOlderFlags(const MemoryEvent &event, WarpState &warp, uint32_
   }
 }
 
-/// A strong access by `lanes`, all of them to `address`, which is or may become a flag.
-/// `publishes`: the lanes have knowledge to release.
+/// Handles a strong access by `lanes`, all of which access `address`, where a flag is or may be
+/// created. `publishes`: the lanes have knowledge to release.
 void Detector::accessFlag(const MemoryEvent &event, WarpState &warp, uint32_t lanes,
                           uint64_t address, bool publishes) {
   const bool reads = event.kind != AccessKind::write, writes = event.kind != AccessKind::read;

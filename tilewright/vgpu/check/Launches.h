@@ -52,7 +52,7 @@ struct LaunchState : std::enable_shared_from_this<LaunchState> {
   bool owns(uint32_t block) const { return block - firstBlock < blockCount; }
   /// Whether all of `other` happens before this launch.
   bool isAfter(const LaunchState &other) const;
-  /// Adds what a thread knows of other launches at its end.
+  /// Adds a thread's knowledge of other launches when the thread ends.
   void learn(const Knowledge &knowledge);
   /// Whether other groups may access the same global memory without being ordered with this one.
   bool hasCompany() const { return hasOtherGroups.load(std::memory_order_relaxed) || order; }

@@ -59,7 +59,8 @@ struct SharedPage {
 
 class SharedShadow {
 public:
-  /// With `isTensor`, also for tensor memory, whose addresses follow those of shared memory.
+  /// Sets the size. With `isTensor`, also covers tensor memory, whose addresses follow those of
+  /// shared memory.
   void resize(uint32_t bytes, bool isTensor = false) {
     if (isTensor)
       bytes = machine::tensorOffset + machine::tensorBytes;

@@ -15,7 +15,7 @@ void stagePageable(CopyWork &work);
 ///  - CUDA_ERROR_INVALID_VALUE: a part of it is not in a live allocation.
 CUresult checkCopy(const CopyWork &work);
 CUresult checkFill(const FillWork &work);
-/// The same for memory that a device accesses in another way.
+/// Like the function above, for memory that a device accesses in another way.
 CUresult checkRange(uint64_t begin, uint64_t bytes);
 
 } // namespace tilewright::vgpu::driver

@@ -34,9 +34,9 @@ struct tilewright_vgpu_function {
 /// Submits the function to a stream, a CUstream. Returns a CUresult. On failure release() is called
 /// before it returns.
 int tilewright_vgpu_submit(void *stream, const tilewright_vgpu_function *function);
-/// For functions that run() executes and that synchronise with those of other devices of the
-/// process: tells the checks their order. Work that learns a key comes after all work that
-/// published it before. After `learners` calls of learn the key is forgotten.
+/// Tells the checks how functions that run() executes synchronise across the devices of the
+/// process. Work that learns a key happens after all work that published the key before. After
+/// `learners` calls of learn(), the key is forgotten.
 void tilewright_vgpu_publish(uint64_t key, unsigned learners);
 void tilewright_vgpu_learn(uint64_t key);
 }

@@ -8,7 +8,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// For each stream, by its id, how many of its work items happen before a given event.
+/// For each stream, by id: the number of its work items that happen before a given event.
 using StreamClock = std::map<uint64_t, uint64_t>;
 
 inline void join(StreamClock &clock, const StreamClock &other) {

@@ -5,8 +5,8 @@
 
 namespace tilewright::vgpu::machine {
 
-/// Words 0 to 2 of a response are the first block of the cluster, word 3 says whether there is one.
-/// PTX leaves the encoding open.
+/// The first three words of a response are the first block of the cluster; the last word says
+/// whether there is a cluster. PTX does not specify the encoding.
 static constexpr uint32_t responseBytes = 16;
 
 static bool performCancel(Warp &warp, const Op *op, std::span<const CopyRequest> requests,

@@ -64,7 +64,7 @@ Status LoadedModule::layoutVariables() {
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 16);
     total = (total + alignment - 1) / alignment * alignment;
     addresses[i] = total;
-    // A limit far below overflow, and high enough for any table of a kernel.
+    // The limit is far below overflow, but high enough for any table of a kernel.
     constexpr uint64_t most = uint64_t(1) << 30;
     if (variable.size() > most || total + variable.size() > most)
       return Status(Error::ptxLimit,

@@ -93,7 +93,7 @@ public:
   ncclResult_t exchange(HostLane RankSlot::*lane, std::span<const int> members, uint64_t key,
                         uint64_t step, std::string_view what, std::span<const std::byte> mine,
                         std::vector<std::string> &all);
-  /// The same among all ranks.
+  /// Like the function above, among all ranks.
   ncclResult_t exchange(std::string_view what, std::span<const std::byte> mine,
                         std::vector<std::string> &all);
 

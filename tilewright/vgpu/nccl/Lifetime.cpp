@@ -247,7 +247,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *uniqueId) {
   return ncclSuccess;
 }
 
-/// Runs `add` in a group of its own, or in the thread's group.
+/// Runs `add` in its own group, or in the thread's group if one is open.
 template <typename Add> static ncclResult_t inGroup(Add add) {
   beginGroup();
   const ncclResult_t added = noteGroupError(add());

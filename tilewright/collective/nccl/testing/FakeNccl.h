@@ -13,7 +13,7 @@ namespace tilewright::collective::nccl::test {
 std::vector<std::string> calls();
 void clear();
 
-/// Every call with this function fails from now on with this result; empty: none.
+/// Makes every call of this function fail with this result; empty: no call fails.
 void failCalls(std::string function, abi::ncclResult_t result);
 /// The state that ncclCommGetAsyncError reports.
 void setState(abi::ncclResult_t state);

@@ -65,7 +65,7 @@ struct Attention::Task {
                                  &shape.queryRows, &shape.queryDepth},
         keys{static_cast<const std::byte *>(operands.keys), shape.keyType, &shape.keyRows,
              &shape.keyDepth},
-        // In the second product the columns of the values are its lines, and the keys are summed.
+        // The second product treats the columns of the values as lines, and sums over keys.
         values{static_cast<const std::byte *>(operands.values), shape.valueType,
                &shape.valueColumns, &shape.valueRows},
         result(static_cast<std::byte *>(operands.result)),

@@ -85,10 +85,10 @@ struct AttentionBlocks {
   int64_t queries = 0, keys = 0;
 };
 
-/// Attention whose kernels have been chosen. A thread computes a block of queries of one head: for
-/// each block of keys the product into a tile, the score function on that tile, and the second
-/// product, added to rescaled sums. Both tiles stay in L2. Several threads may call `run`
-/// concurrently, and the result does not depend on the number of threads.
+/// Attention whose kernels have been chosen. Each thread computes a block of queries of one head.
+/// For each block of keys, it computes the scores' products into a tile, applies the score function
+/// to the tile, and adds the second product to rescaled sums. Both tiles stay in L2. Several
+/// threads may call `run` concurrently, and the result does not depend on the number of threads.
 class Attention {
 public:
   Attention(AttentionProblem problem, ScoreFunction score,

@@ -89,7 +89,7 @@ void multiplyBytes(int64_t summed, const void *lhsPanel, const void *rhsPanel, v
   const auto *lhs = static_cast<const uint32_t *>(lhsPanel);
   const auto *rhs = static_cast<const uint32_t *>(rhsPanel);
   auto *sums = static_cast<uint32_t *>(sumsData);
-  // The last panel of a matrix may be partial; compute only the rows that it needs, roughly.
+  // The last panel of a matrix may be partial: use the smallest kernel that covers its rows.
   if (rows <= byteRows / 4)
     multiplyByteRows<Bytes, byteRows / 4>(summed, lhs, rhs, sums, stride, rows, columns, add);
   else if (rows <= byteRows / 2)

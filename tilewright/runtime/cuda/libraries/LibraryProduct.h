@@ -40,7 +40,7 @@ private:
   Status needWorkspace(CudaRun &run);
   /// Compares the results once both have been queued.
   Status compare(CudaRun &run, CUdeviceptr theirs, std::span<const CUdeviceptr> guards);
-  /// From now on the program's kernel computes the product.
+  /// After this call, the program's own kernel computes the product.
   void refuse(const std::string &reason);
   ProductAddresses addressesIn(const CudaRun &run) const;
 

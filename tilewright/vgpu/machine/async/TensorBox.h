@@ -35,7 +35,7 @@ struct Box {
   /// The number of bytes that a load reports to its mbarrier. Padding is not counted, as CUTLASS
   /// expects.
   uint32_t dataBytes() const { return rowBytes() * rows(); }
-  /// Where the row begins in the tensor, in columns.
+  /// The first column of the row, relative to the tensor.
   int64_t firstColumn() const { return start[0] / int64_t(group.elements); }
   /// The columns of each row that are inside the tensor, relative to firstColumn().
   int64_t beginInside() const {

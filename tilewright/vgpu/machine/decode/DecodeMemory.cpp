@@ -117,7 +117,7 @@ struct AccessFamilies {
 };
 } // namespace
 
-/// The fast operation for an access, if it has one, and the general operation otherwise.
+/// The fast operation for an access if there is one; otherwise the general operation.
 static Operation accessOperation(const AccessForm &form, const AccessFamilies &families) {
   if (form.registerBytes != form.elementBytes || form.isStrong)
     return families.any;

@@ -19,7 +19,7 @@ struct MatrixMoveForm {
   bool transposed = false;
   std::vector<uint32_t> slots;
   uint32_t source = 0; // for movmatrix
-  // Of matrices of bytes.
+  // For matrices of bytes.
   bool isTall = false;     // 16 rows of a matrix instead of 8
   unsigned paddedBits = 0; // elements of 4 or 6 bits in rows of 16 bytes; 0 for others
 };

@@ -27,7 +27,7 @@ static bool findMembers(Warp &warp, const Op *op, unsigned lane, uint64_t addres
     const std::string why = place->memory->find(place->offset, bytes, members);
     return why.empty() || refuse(why);
   }
-  // Without a driver there are no multicast objects: the address is its own only member.
+  // Without a driver there are no multicast objects, so the address itself is the only member.
   if (warp.block->group->grid->validMemory)
     return refuse("is not in the mapping of a multicast object; map one with cuMulticastCreate, "
                   "cuMulticastBindMem and cuMemMap");

@@ -8,8 +8,8 @@ namespace tilewright::vgpu::machine {
 ValidMemory::ValidMemory(std::vector<ValidRange> own, Accessor accessor)
     : own(std::move(own)), by(accessor), table(allocations().snapshot()) {}
 
-/// The valid range around `address`. Mappings that lie side by side are one range, because programs
-/// grow arrays by mapping more memory behind them.
+/// The valid range around `address`. Adjacent mappings form one range, because programs grow arrays
+/// by mapping more memory after them.
 static ValidRange rangeAt(const AllocationTable &table, uint64_t address, const Accessor &by) {
   const Allocation *found = table.find(address);
   if (!found || !by.mayAccess(*found))

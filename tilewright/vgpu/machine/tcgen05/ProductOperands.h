@@ -9,7 +9,7 @@
 
 namespace tilewright::vgpu::machine {
 
-/// The operation that reads operands.
+/// The operation on whose behalf operands are read.
 struct ProductReader {
   Warp &warp;
   const Op *op;

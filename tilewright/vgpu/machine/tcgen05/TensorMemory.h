@@ -58,7 +58,7 @@ private:
 
 /// The block's tensor memory; null before the block's first allocation.
 TensorMemory *tensorMemoryOf(Block &block);
-/// The same, created if needed.
+/// Like tensorMemoryOf(), but creates the memory if there is none.
 TensorMemory &makeTensorMemory(Block &block);
 /// The other block of the pair; null if the cluster has no such block.
 Block *peerOf(Block &block);

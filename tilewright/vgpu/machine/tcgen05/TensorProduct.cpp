@@ -33,7 +33,7 @@ struct Accumulator {
   uint32_t laneOf(uint32_t row, uint32_t part) const {
     return lane + layout.laneOf(row) + part * layout.step;
   }
-  /// The cells of eight columns.
+  /// The cells of an octet of columns.
   uint32_t *octet(uint32_t row, uint32_t index) const {
     const uint32_t part = 8 * index / width;
     return memory.at(laneOf(row, part), column + 8 * index % width);
@@ -53,7 +53,7 @@ struct Result {
 static constexpr unsigned rowOf(unsigned i) { return i % 32 / 4 + 8 * (i / 64); }
 static constexpr unsigned columnOf(unsigned i) { return 2 * (i % 4) + i / 32 % 2; }
 
-/// Sixteen rows from `row` on, in f32, each sum rounded once.
+/// Computes sixteen rows, beginning with `row`, in f32; rounds each sum once.
 static void accumulateFloats(TileProduct &product, const Accumulator &to, unsigned row, unsigned n,
                              bool adds) {
   alignas(64) float sums[32 * 4][32];
@@ -101,7 +101,7 @@ static void storeElement(const Accumulator &to, unsigned row, unsigned column, c
       roundElement(typeOf(result.type), value, result.saturates);
 }
 
-/// Sixteen rows from `row` on, with any rounding.
+/// Computes sixteen rows, beginning with `row`, with any rounding.
 static void accumulateRounded(TileProduct &product, const Accumulator &to, unsigned row, unsigned n,
                               const Result &result) {
   alignas(64) double start[128] = {}, sums[128];
@@ -135,7 +135,7 @@ static std::vector<float> padded(const std::vector<float> &values, unsigned k, u
 }
 
 namespace {
-/// One tcgen05.mma that is performed.
+/// Performs one tcgen05.mma.
 class Product {
 public:
   Product(Warp &warp, const Op *op, const CopyRequest &request, AsyncId id,
