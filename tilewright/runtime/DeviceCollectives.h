@@ -81,8 +81,8 @@ public:
   Result<std::shared_ptr<DeviceRanks>> prepare(const std::vector<int64_t> &devices,
                                                std::span<const collective::DeviceClique> cliques);
 
-  /// Fails the ranks if a device reports a failure of its collectives, or stays in one for longer
-  /// than the timeout, before `done`.
+  /// Until `done`, fails the ranks if a device reports a failure of its collectives, or if one of
+  /// its collectives takes longer than the timeout.
   void watch(std::shared_ptr<DeviceRanks> ranks, Event done);
 
   /// Fails the engine, because the caller knows that a rank will never join.

@@ -1,4 +1,4 @@
-// CudaCollective: a collective between the commands of a program.
+// CudaCollective: a collective among the commands of a GPU program.
 #ifndef TILEWRIGHT_RUNTIME_CUDA_CUDACOLLECTIVE_H
 #define TILEWRIGHT_RUNTIME_CUDA_CUDACOLLECTIVE_H
 

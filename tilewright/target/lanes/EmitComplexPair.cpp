@@ -215,7 +215,7 @@ struct Complex : Pairs {
     Pair part = keepZero(pick(isFar, far, near), like);
     Pair rest = keepZero(over(times(sinh, cosh), below), other.hi);
     rest = pick(isFar, of(Wide::sign(c(like, 1.0), other.hi)), rest);
-    // Infinities: the part whose angle is lost is zero.
+    // If an operand is infinite, the part whose angle cannot be computed is zero.
     Value *isEnd = isInf(other.hi);
     Value *lost = both(isEnd, ir.CreateNot(isFinite(angle.hi)));
     part = pick(both(isEnd, isNan(far.hi)), of(Wide::sign(c(like, 0.0), like)), part);

@@ -56,7 +56,7 @@ public:
   SmallVector<Value> coordinates(const Node &node, const Edge &edge, const Box &domain);
   /// The element of a value at each index.
   Operand at(ValueRef value, ArrayRef<Value> indices);
-  /// The operand of a node at each index of the node.
+  /// The element of a node's operand that each index of the node reads.
   Operand operand(const Node &node, const Edge &edge, ArrayRef<Value> indices);
   /// An index expression of a node; with a `size`, clamped to [0, size).
   Value index(AffineExpr expr, ArrayRef<Value> indices, int64_t size = 0);

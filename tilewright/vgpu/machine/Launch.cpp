@@ -290,8 +290,8 @@ private:
   bool runSlice(Warp &warp) {
     if (!hasRunnable(warp))
       return false;
-    // At random, mostly short: errors between two accesses appear only if the switch happens
-    // exactly there.
+    // With a seed, slices have random lengths, mostly short ones: an error between two accesses
+    // appears only if the switch happens exactly there.
     const int32_t quantum =
         grid.seed    ? 1 + static_cast<int32_t>(group.nextRandom() % (1u << group.nextRandom() % 7))
         : isSpinning ? spinQuantum

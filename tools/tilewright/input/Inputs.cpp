@@ -69,7 +69,7 @@ bool takeElement(std::string_view &text, ElementType type, std::byte *element) {
     if constexpr (std::is_integral_v<decltype(value)>)
       return isSigned ? std::cmp_equal(read.i, value) : std::cmp_equal(read.u, value);
     else
-      // A larger integer is exact only in digits.
+      // A double cannot represent every larger integer, so these must be written as digits.
       return std::fabs(value) <= 0x1p53 && (isSigned ? double(read.i) : double(read.u)) == value;
   };
   // An integer has no negative zero.

@@ -35,7 +35,7 @@ struct PackedOperand {
     return roundUp(std::min(blockSummed, summed - block * blockSummed), depth);
   }
   int64_t panelBytes(int64_t block) const { return width * blockDepth(block) * elementBytes; }
-  /// Bytes of the panels of `count` lines in all blocks.
+  /// The size in bytes of the panels of `count` lines, for all blocks.
   int64_t bytesOf(int64_t count) const {
     return roundUp(count, width) * roundUp(summed, depth) * elementBytes;
   }
