@@ -54,7 +54,8 @@ TEST(CodeObject, AFileThatIsNotACodeObjectIsRefusedByItsKind) {
   EXPECT_THAT(failureOf("hello").message(), HasSubstr("neither an ELF file nor a bundle"));
   std::string file = makeObject();
   file[18] = 62; // EM_X86_64
-  EXPECT_THAT(failureOf(file).message(), HasSubstr("machine 62, expected a 64-bit file for machine 224"));
+  EXPECT_THAT(failureOf(file).message(),
+              HasSubstr("machine 62, expected a 64-bit file for machine 224"));
 }
 
 TEST(CodeObject, AnotherChipIsRefusedByItsNumber) {
