@@ -9,7 +9,7 @@
 namespace tilewright::artifact {
 
 static constexpr const char *productsName = "scaled-products";
-static constexpr size_t fieldCount = 16;
+static constexpr size_t productFields = 16;
 /// More than any GPU can hold; keeps products of sizes within 63 bits.
 static constexpr int64_t maxSize = int64_t(1) << 20;
 
@@ -83,11 +83,11 @@ static bool fits(const ScaledProduct &product, const LaunchStep &launch) {
 
 std::vector<ScaledProduct> scaledProductsOf(const Executable &executable) {
   const std::vector<int64_t> values = statisticList(executable, productsName);
-  if (values.size() % fieldCount != 0)
+  if (values.size() % productFields != 0)
     return {};
   std::vector<ScaledProduct> products;
   for (const int64_t *next = values.data(); next != values.data() + values.size();
-       next += fieldCount) {
+       next += productFields) {
     auto isIndex = [&](size_t field) { return next[field] >= 0 && next[field] < maxSize; };
     auto isType = [&](size_t field) {
       return next[field] >= 0 && next[field] < static_cast<int64_t>(numerics::elementTypeCount);

@@ -10,7 +10,7 @@ namespace tilewright::artifact {
 namespace {
 
 constexpr const char *costsName = "step-costs";
-constexpr size_t fieldCount = 9;
+constexpr size_t stepFields = 9;
 
 int64_t sizeOf(const std::vector<int64_t> &dims, auto includes) {
   int64_t size = 1;
@@ -113,14 +113,14 @@ StepCosts stepCostsOf(const Executable &executable) {
   size_t steps = 0;
   for (const Block &block : executable.blocks)
     steps += block.steps.size();
-  if (values.size() != steps * fieldCount)
+  if (values.size() != steps * stepFields)
     return {};
   StepCosts costs;
   const int64_t *next = values.data();
   for (const Block &block : executable.blocks) {
     std::vector<StepCost> &into = costs.emplace_back();
-    for (size_t i = 0; i < block.steps.size(); ++i, next += fieldCount) {
-      if (std::any_of(next, next + fieldCount, [](int64_t value) { return value < 0; }) ||
+    for (size_t i = 0; i < block.steps.size(); ++i, next += stepFields) {
+      if (std::any_of(next, next + stepFields, [](int64_t value) { return value < 0; }) ||
           next[0] >= static_cast<int64_t>(stepClassCount) ||
           next[8] >= static_cast<int64_t>(numerics::elementTypeCount))
         return {};

@@ -13,7 +13,7 @@ namespace tilewright::lanes {
 namespace {
 
 /// A single intrinsic, followed by rounding.
-template <typename Op, Intrinsic::ID id> void addIntrinsic(OpTable &table) {
+template <typename Op, Intrinsic::ID id> void addRounded(OpTable &table) {
   add<Op>(table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
     SmallVector<Value *, 3> operands;
     for (Lanes operand : x)
@@ -42,14 +42,14 @@ template <typename Op, MathFunction function> void addFunction(OpTable &table) {
 } // namespace
 
 void addMathEmitters(OpTable &table) {
-  addIntrinsic<math::AbsFOp, Intrinsic::fabs>(table);
-  addIntrinsic<math::CeilOp, Intrinsic::ceil>(table);
-  addIntrinsic<math::FloorOp, Intrinsic::floor>(table);
-  addIntrinsic<math::TruncOp, Intrinsic::trunc>(table);
-  addIntrinsic<math::RoundEvenOp, Intrinsic::roundeven>(table);
-  addIntrinsic<math::CopySignOp, Intrinsic::copysign>(table);
-  addIntrinsic<math::SqrtOp, Intrinsic::sqrt>(table);
-  addIntrinsic<math::CtPopOp, Intrinsic::ctpop>(table);
+  addRounded<math::AbsFOp, Intrinsic::fabs>(table);
+  addRounded<math::CeilOp, Intrinsic::ceil>(table);
+  addRounded<math::FloorOp, Intrinsic::floor>(table);
+  addRounded<math::TruncOp, Intrinsic::trunc>(table);
+  addRounded<math::RoundEvenOp, Intrinsic::roundeven>(table);
+  addRounded<math::CopySignOp, Intrinsic::copysign>(table);
+  addRounded<math::SqrtOp, Intrinsic::sqrt>(table);
+  addRounded<math::CtPopOp, Intrinsic::ctpop>(table);
   addCount<math::CountLeadingZerosOp, Intrinsic::ctlz>(table);
   addCount<math::CountTrailingZerosOp, Intrinsic::cttz>(table);
 

@@ -13,8 +13,6 @@ using namespace mlir;
 
 namespace tilewright::distribute {
 
-static constexpr llvm::StringLiteral passName = "distribute-split";
-
 template <typename Map, typename Key> static const Sharding &lookUp(const Map &map, Key key) {
   static const Sharding replicated;
   auto found = map.find(key);
@@ -46,8 +44,8 @@ Result<ShardingPlan> ShardingPlan::make(func::FuncOp main, ShardBuilder &shards,
   ShardingPlan plan(main);
   plan.hasLimit = memoryLimit > 0;
   if (memoryLimit > 0)
-    TILEWRIGHT_LOG(passName, main, "a device holds about ", static_cast<int64_t>(choices.peakBytes),
-                   " bytes of ", memoryLimit);
+    TILEWRIGHT_LOG(splitPassName, main, "a device holds about ",
+                   static_cast<int64_t>(choices.peakBytes), " bytes of ", memoryLimit);
   plan.unfollowed = std::move(graph.unfollowed);
   for (auto [node, choice] : llvm::zip_equal(graph.nodes, choices.nodes)) {
     for (size_t in = 0; in < node.ins.size(); ++in)
@@ -122,7 +120,7 @@ void ShardingPlan::remark(int64_t devices) const {
     return;
   auto opts = remark::RemarkOpts::name("distribute").category("distribute");
   for (const auto &[op, reason] : unfollowed) {
-    TILEWRIGHT_LOG(passName, op, "is ignored: ", reason);
+    TILEWRIGHT_LOG(splitPassName, op, "is ignored: ", reason);
     remark::missed(op->getLoc(), opts) << remark::add("{0}", "sdy.sharding_constraint is ignored")
                                        << remark::reason("{0}", reason);
   }
@@ -133,7 +131,8 @@ void ShardingPlan::remark(int64_t devices) const {
     auto remark =
         isReplicated ? remark::missed(op->getLoc(), opts) : remark::passed(op->getLoc(), opts);
     const std::string name = op->getName().getStringRef().str();
-    TILEWRIGHT_LOG(passName, op, isReplicated ? "is replicated: " : "gathers an operand: ", reason);
+    TILEWRIGHT_LOG(splitPassName, op,
+                   isReplicated ? "is replicated: " : "gathers an operand: ", reason);
     remark << remark::add("{0}",
                           isReplicated
                               ? concat(name, " is replicated on each of ", devices, " devices")
@@ -147,7 +146,7 @@ void ShardingPlan::remark(int64_t devices) const {
         !(op->hasTrait<OpTrait::IsTerminator>() ||
           isa<stablehlo::WhileOp, sdy::ManualComputationOp, sdy::ShardingConstraintOp>(op));
     if (const OpPlan *plan = find(op); plan && op->getNumResults() > 0)
-      TILEWRIGHT_LOG(passName, op, "result 0 has the sharding '",
+      TILEWRIGHT_LOG(splitPassName, op, "result 0 has the sharding '",
                      shardingOf(op->getResult(0)).toString(), "'",
                      plan->mesh ? "" : ": nothing is gained by sharding it");
     if (!isComputed || passesOn(op) || isRuleOfFunction(op))

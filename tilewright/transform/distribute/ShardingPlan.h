@@ -10,6 +10,9 @@
 
 namespace tilewright::distribute {
 
+/// The pass whose remarks these files write.
+inline constexpr llvm::StringLiteral splitPassName = "distribute-split";
+
 /// The decisions for one function. If a value has one sharding and a use needs another, the value
 /// must be resharded after its definition; ShardingPlan only records both shardings.
 ///

@@ -26,8 +26,6 @@ using namespace mlir;
 namespace tilewright::distribute {
 namespace {
 
-constexpr llvm::StringLiteral passName = "distribute-split";
-
 /// Whether an op is a composite whose results have no uses and whose decomposition has no effects.
 bool isDeadComposite(Operation *op) {
   auto composite = dyn_cast<stablehlo::CompositeOp>(op);
@@ -146,7 +144,7 @@ private:
           !op->getParentOfType<sdy::ManualComputationOp>() &&
           llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
         if (std::optional<int64_t> device = shards.onlyDeviceOf(op)) {
-          TILEWRIGHT_LOG(passName, op, "runs only on device ", *device,
+          TILEWRIGHT_LOG(splitPassName, op, "runs only on device ", *device,
                          ": its results have a maximal sharding");
           onOneDevice.push_back({op, *device});
         }
@@ -159,8 +157,8 @@ private:
         if (op == main.front().getTerminator())
           resultShardings.push_back(to);
         if (!(from == to)) {
-          TILEWRIGHT_LOG(passName, op, "operand ", use.getOperandNumber(), " is resharded from ",
-                         from.toString(), " to ", to.toString());
+          TILEWRIGHT_LOG(splitPassName, op, "operand ", use.getOperandNumber(),
+                         " is resharded from ", from.toString(), " to ", to.toString());
           conversions[use.get()].push_back({&use, std::move(to), plan.copyOf(use)});
         }
       }
@@ -212,7 +210,7 @@ private:
            made != first; made = made->getNextNode())
         if (stablehlo::isCollective(made))
           made->setAttr(stablehlo::repeatedAttribute, builder.getUnitAttr());
-      TILEWRIGHT_LOG(passName, first, "a copy of an operand is dropped before and made again");
+      TILEWRIGHT_LOG(splitPassName, first, "a copy of an operand is dropped before and made again");
       remark::passed(first->getLoc(), remark::RemarkOpts::name("distribute").category("distribute"))
           << remark::add("{0} reads a value that is resharded once more",
                          first->getName().getStringRef())

@@ -246,7 +246,7 @@ LogicalResult decideComparisons(stablehlo::WhileOp op, PatternRewriter &rewriter
 
 /// Whether an op is free to recompute in each iteration. If it were hoisted, it would occupy
 /// memory.
-bool isFree(Operation *op) {
+bool isRecomputed(Operation *op) {
   return isa<stablehlo::ConstantOp, stablehlo::IotaOp, stablehlo::BroadcastInDimOp,
              stablehlo::ReshapeOp, stablehlo::SliceOp>(op);
 }
@@ -268,7 +268,7 @@ LogicalResult hoistInvariants(stablehlo::WhileOp op, PatternRewriter &rewriter) 
         !isSpeculatable(&inner) || !llvm::all_of(inner.getResults(), isStatic))
       continue;
     invariant.insert(&inner);
-    if (isFree(&inner))
+    if (isRecomputed(&inner))
       continue;
     int64_t read = 4096, made = 0;
     for (Value operand : inner.getOperands()) {

@@ -1,5 +1,6 @@
 // Facts that the host needs about a kernel: which inputs it may overwrite, and its cost.
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/transform/tile/ElementBytes.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,14 +12,6 @@
 using namespace mlir;
 
 namespace tilewright::tile {
-
-static int64_t bytesOf(Type type) {
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * bytesOf(complex.getElementType());
-  if (type.isIndex())
-    return 8;
-  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
-}
 
 //===- Aliases ------------------------------------------------------------===//
 
@@ -155,7 +148,7 @@ Cost costPerPoint(KernelOp kernel) {
     return cast<RankedTensorType>(tile.getType()).getNumElements();
   };
   auto bytes = [&](Value tile) {
-    return elements(tile) * bytesOf(cast<RankedTensorType>(tile.getType()).getElementType());
+    return elements(tile) * elementBytes(cast<RankedTensorType>(tile.getType()).getElementType());
   };
   auto add = [&](Operation &op, int64_t iterations) {
     Cost cost;

@@ -22,8 +22,6 @@ namespace tilewright::tile {
 
 namespace {
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 class ScanEmitter {
 public:
   ScanEmitter(exec::FusionOp fusion, stablehlo::ReduceWindowOp op, StringRef name,
@@ -236,7 +234,7 @@ SmallVector<Value> ScanEmitter::scanInLoop(const Operands &from) {
                    tensors(from.types, from.length), tensors(results, from.length));
   OpBuilder &builder = kernel.builder;
   const bool isInside = from.length % capacity == 0;
-  Value chunks = kernel.index(divideUp(from.length, capacity));
+  Value chunks = kernel.index(llvm::divideCeilSigned(from.length, capacity));
   SmallVector<Value> inits = initialValues(kernel);
   auto loop =
       scf::ForOp::create(builder, kernel.loc, kernel.index(0), chunks, kernel.index(1), inits);
@@ -265,7 +263,7 @@ SmallVector<Value> ScanEmitter::scanColumns(const Operands &from) {
   MLIRContext *context = fusion.getContext();
   Location loc = kernel.loc;
   const bool isInside = from.length % along == 0;
-  Value chunks = kernel.index(divideUp(from.length, along));
+  Value chunks = kernel.index(llvm::divideCeilSigned(from.length, along));
   SmallVector<Value> inits = initialValues(kernel), first;
   SmallVector<Type> types;
   for (auto [result, initial] : llvm::zip_equal(results, initials)) {
@@ -309,7 +307,7 @@ SmallVector<Value> ScanEmitter::scanColumns(const Operands &from) {
 /// Computes the totals of all chunks except the last, scans the totals, and scans each chunk from
 /// its total. Requires that the initial value can be combined in each chunk.
 SmallVector<Value> ScanEmitter::scanByTotals(const Operands &from) {
-  const int64_t chunks = divideUp(from.length, capacity);
+  const int64_t chunks = llvm::divideCeilSigned(from.length, capacity);
   SmallVector<Value> totals;
   {
     RowKernel kernel(fusion.getContext(), op.getLoc(), name + "_totals", rows, {1, capacity, 1},
@@ -360,7 +358,7 @@ SmallVector<Value> ScanEmitter::scanByTotals(const Operands &from) {
 /// integers, and that the initial value can be combined in each chunk.
 SmallVector<Value> ScanEmitter::scanByCarry(const Operands &from) {
   MLIRContext *context = fusion.getContext();
-  const int64_t chunks = divideUp(from.length, capacity);
+  const int64_t chunks = llvm::divideCeilSigned(from.length, capacity);
   Type element = elements::scalarType(results.front()), wide = IntegerType::get(context, 64);
   const int64_t words =
       CarryOp::header + rows.before * chunks * CarryOp::wordsOf(element.getIntOrFloatBitWidth());

@@ -23,8 +23,6 @@ namespace tilewright::tile {
 
 namespace {
 
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t bitsOf(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     return 2 * bitsOf(complex.getElementType());
@@ -160,7 +158,7 @@ bool SortEmitter::planResults(std::string &reason) {
 void SortEmitter::chooseCapacity(const Capacities &capacities) {
   int64_t words = 1, keyBits = 16, widest = 0;
   for (unsigned number : all) {
-    words += divideUp(bitsOf(elements[number]), 32);
+    words += llvm::divideCeilSigned(bitsOf(elements[number]), 32);
     widest = std::max(widest, bitsOf(elements[number]));
     if (llvm::is_contained(keys, number))
       keyBits += bitsOf(elements[number]);
@@ -188,7 +186,7 @@ std::array<int64_t, 3> SortEmitter::chooseTile(int64_t length) const {
   };
   // Use whole sectors of 32 bytes, if they fit.
   const int64_t after = take(rows.after, std::min<int64_t>(8, capacity / held));
-  const int64_t blocks = rows.before * divideUp(rows.after, after);
+  const int64_t blocks = rows.before * llvm::divideCeilSigned(rows.after, after);
   while (budget > 1 && blocks / budget < 2 * capacities.cores)
     budget /= 2;
   return {take(rows.before, 1), length, after};
@@ -244,7 +242,7 @@ SortOp SortEmitter::emitSort(RowKernel &kernel, ValueRange tiles, Value count, V
 }
 
 void SortEmitter::sortChunks(int64_t length, int64_t keptOfChunk, ArrayRef<unsigned> outputs) {
-  const int64_t chunks = divideUp(length, capacity);
+  const int64_t chunks = llvm::divideCeilSigned(length, capacity);
   const int64_t along = chunks == 1 ? length : capacity;
   const std::array<int64_t, 3> tile =
       chunks == 1 ? chooseTile(length) : std::array<int64_t, 3>{1, capacity, 1};
@@ -301,7 +299,8 @@ Value SortEmitter::findSplits(int64_t run, int64_t chunks) {
   for (unsigned key : keys)
     operands.push_back(values[key]);
   RowKernel kernel(fusion.getContext(), op.getLoc(), name + "_splits", rows, {1, along, 1},
-                   divideUp(chunks, along), tensors(keys, length), RowTensor{wide, chunks});
+                   llvm::divideCeilSigned(chunks, along), tensors(keys, length),
+                   RowTensor{wide, chunks});
   Location loc = kernel.loc;
   OpBuilder &builder = kernel.builder;
   Type index = builder.getIndexType();
@@ -377,13 +376,14 @@ Value SortEmitter::findSplits(int64_t run, int64_t chunks) {
 }
 
 void SortEmitter::mergeRuns(int64_t run, int64_t keptOfRow, ArrayRef<unsigned> outputs) {
-  const int64_t length = rows.length, chunks = divideUp(length, capacity);
+  const int64_t length = rows.length, chunks = llvm::divideCeilSigned(length, capacity);
   SmallVector<Value> operands = values;
   operands.push_back(findSplits(run, chunks));
   SmallVector<RowTensor> inputs = tensors(all, length);
   inputs.push_back({IntegerType::get(fusion.getContext(), 64), chunks});
   RowKernel kernel(fusion.getContext(), op.getLoc(), name + "_merge", rows, {1, capacity, 1},
-                   divideUp(keptOfRow, capacity), inputs, tensors(outputs, keptOfRow));
+                   llvm::divideCeilSigned(keptOfRow, capacity), inputs,
+                   tensors(outputs, keptOfRow));
   Location loc = kernel.loc;
   OpBuilder &builder = kernel.builder;
   Type index = builder.getIndexType();
@@ -452,7 +452,7 @@ std::optional<RadixSort> SortEmitter::planRadix() const {
   // Bytes for sorting the chunks once, and for each level of merges, whose reads may begin
   // anywhere.
   const auto levels = static_cast<double>(
-      llvm::Log2_64_Ceil(static_cast<uint64_t>(divideUp(rows.length, capacity))));
+      llvm::Log2_64_Ceil(static_cast<uint64_t>(llvm::divideCeilSigned(rows.length, capacity))));
   const double merges = (2 + 2.35 * levels) * bits / 8 * static_cast<double>(rows.before) *
                         static_cast<double>(rows.length);
   return radix->bytes() < merges ? std::move(radix) : std::nullopt;
@@ -463,7 +463,7 @@ SmallVector<Value> SortEmitter::run() {
   llvm::SmallSetVector<unsigned, 4> wanted(results.begin(), results.end());
   const int64_t whole = rows.length;
   while (rows.length > capacity && kept <= capacity / 2) {
-    const int64_t chunks = divideUp(rows.length, capacity);
+    const int64_t chunks = llvm::divideCeilSigned(rows.length, capacity);
     const int64_t last = rows.length - (chunks - 1) * capacity;
     sortChunks(rows.length, kept, all);
     rows.length = (chunks - 1) * kept + std::min(kept, last);

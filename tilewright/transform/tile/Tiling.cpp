@@ -1,6 +1,7 @@
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/tile/ElementBytes.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"
@@ -17,12 +18,6 @@ using presburger::PresburgerSpace;
 namespace tilewright::tile {
 
 //===- Constraints on tiles -----------------------------------------------===//
-
-static int64_t bytesOf(Type type) {
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * bytesOf(complex.getElementType());
-  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
-}
 
 bool readsDim(const Edge &edge, unsigned dim) {
   return llvm::any_of(edge.index, [&](AffineExpr expr) { return expr.isFunctionOfDim(dim); });
@@ -63,7 +58,7 @@ public:
     const bool isDot = isa_and_nonnull<stablehlo::DotGeneralOp, stablehlo::ConvolutionOp>(node.op);
     needs.elements = std::max(needs.elements, isDot ? volumeOf(box) * 4 : volume);
     for (Type type : node.elementTypes)
-      needs.elementBytes = std::max(needs.elementBytes, bytesOf(type));
+      needs.elementBytes = std::max(needs.elementBytes, elementBytes(type));
     if (!node.op) {
       addContiguous(box, volume);
       return;
@@ -188,7 +183,7 @@ public:
     if (!seenComputed.insert(value.node).second || graph.constantOf(value))
       return;
     for (Type type : node.elementTypes)
-      needs.elementBytes = std::max(needs.elementBytes, bytesOf(type));
+      needs.elementBytes = std::max(needs.elementBytes, elementBytes(type));
     for (const Edge &edge : node.operands)
       visitComputed(edge.source);
   }
@@ -229,7 +224,7 @@ public:
       if (!item.node->op) {
         if (dimsOf(item.index) != all)
           continue; // a scale of rows, columns or groups
-        const int64_t bits = 8 * bytesOf(item.node->elementTypes[0]);
+        const int64_t bits = 8 * elementBytes(item.node->elementTypes[0]);
         auto dim = item.index.empty() ? AffineDimExpr(nullptr)
                                       : dyn_cast<AffineDimExpr>(item.index.back());
         if (found.inner >= 0 || !dim || item.node->shape().back() * bits % 128 != 0 ||

@@ -3,6 +3,7 @@
 #include "tilewright/target/nvptx/lower/PtxMachine.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/nvptx/lower/RegisterList.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -72,13 +73,6 @@ static SmallVector<Value> fromWords(ThreadBuilder &b, ArrayRef<Value> words, Typ
   return result;
 }
 
-static std::string braced(unsigned count, unsigned first) {
-  std::string list;
-  for (unsigned i = 0; i < count; ++i)
-    list += concat(i ? ", " : "", "$", first + i);
-  return count == 1 ? list : concat("{", list, "}");
-}
-
 /// Splits an address into a register and an immediate offset.
 static std::pair<Value, std::string> splitAddress(ThreadBuilder &b, Value address) {
   int64_t constant = 0;
@@ -113,7 +107,7 @@ SmallVector<Value> PtxMachine::loadIf(ThreadBuilder &b, Type type, unsigned part
   Value raw =
       b.plainAssembly(result,
                       concat("@$", words.count, " ld", spaceOf(address), words.suffix, " ",
-                             braced(words.count, 0), ", [$", words.count + 1, constant, "];"),
+                             registerList(words.count, 0), ", [$", words.count + 1, constant, "];"),
                       constraints, operands);
   SmallVector<Value> got;
   for (unsigned i = 0; i < words.count; ++i)
@@ -131,7 +125,7 @@ void PtxMachine::storeIf(ThreadBuilder &b, ArrayRef<Value> parts, Value address,
     constraints += concat(",", words.constraint);
   b.plainAssembly({},
                   concat("@$0 st", spaceOf(address), words.suffix, " [$1", constant, "], ",
-                         braced(words.count, 2), ";"),
+                         registerList(words.count, 2), ";"),
                   constraints + ",~{memory}", operands);
 }
 

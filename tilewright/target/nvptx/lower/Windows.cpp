@@ -5,6 +5,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
+#include "tilewright/target/nvptx/lower/RegisterList.h"
 
 using namespace llvm;
 
@@ -152,7 +153,7 @@ void WindowsLowering::wait(tile::WaitOp op) {
 
 namespace {
 /// How an instruction of the interconnect accesses elements: 32-bit registers of `suffix`.
-struct Words {
+struct WireWords {
   unsigned count;
   std::string suffix;
 };
@@ -168,7 +169,7 @@ static void forEachAccess(KernelState &kernel, const ThreadLayout &threads, cons
 }
 
 /// The words of an access of `count` elements; no words if there is no such instruction.
-static Words wordsOf(Type element, int64_t count, StringRef kind, bool isUnsigned) {
+static WireWords wordsOf(Type element, int64_t count, StringRef kind, bool isUnsigned) {
   const unsigned bits = bitsOf(element);
   const auto words = unsigned(count * bits / 32);
   const std::string vector = words > 1 ? concat(".v", words) : std::string();
@@ -185,13 +186,6 @@ static Words wordsOf(Type element, int64_t count, StringRef kind, bool isUnsigne
     return {1, concat(".", std::string(1, letter), bits)};
   }
   return {0, ""};
-}
-
-static std::string braced(unsigned count, unsigned first) {
-  std::string list;
-  for (unsigned i = 0; i < count; ++i)
-    list += concat(i ? ", " : "", "$", first + i);
-  return count == 1 ? list : concat("{", list, "}");
 }
 
 /// The register of one word, by the type of an element.
@@ -220,7 +214,7 @@ void WindowsLowering::reduceParts(tile::ReducePartsOp op) {
     const auto elements = int64_t(chunk.elements.size());
     const int64_t step = std::min(elements, widest(element));
     for (int64_t from = 0; from < elements; from += step) {
-      const Words words = wordsOf(element, step, op.getKind(), op.getIsUnsigned());
+      const WireWords words = wordsOf(element, step, op.getKind(), op.getIsUnsigned());
       if (words.count == 0)
         return kernel.refuse(op, concat("reads ", elements, " elements of ", bitsOf(element),
                                         " bits at once, for which there is no instruction; use an "
@@ -243,7 +237,7 @@ void WindowsLowering::reduceParts(tile::ReducePartsOp op) {
       const std::string text =
           concat(predicate, "multimem.ld_reduce.relaxed.sys.global.", op.getKind().str(),
                  isSmall && op.getKind() == "add" ? ".acc::f32" : "", words.suffix, " ",
-                 braced(words.count, 0), ", [$", words.count, "];");
+                 registerList(words.count, 0), ", [$", words.count, "];");
       Value raw = b.plainAssembly(result, text, constraints + ",~{memory}", operands);
       for (unsigned i = 0; i < words.count; ++i) {
         Value got = words.count == 1 ? raw : b.extractValue(raw, i);
@@ -301,7 +295,7 @@ void WindowsLowering::storeParts(tile::StorePartsOp op) {
     b.plainAssembly({},
                     concat(predicate, "multimem.st.relaxed.sys.global",
                            words > 1 ? concat(".v", words) : std::string(), ".f32 [$0], ",
-                           braced(words, 1), ";"),
+                           registerList(words, 1), ";"),
                     constraints + ",~{memory}", operands);
   });
 }

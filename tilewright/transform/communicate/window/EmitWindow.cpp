@@ -5,14 +5,13 @@
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
 using namespace mlir;
 
 namespace tilewright::communicate {
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// A tensor that is written piece by piece.
 class Assembly {

@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,8 +12,6 @@ using namespace mlir;
 
 namespace tilewright::communicate {
 namespace {
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 RankedTensorType resized(Value value, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(typeOf(value).getShape());

@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/SortBlock.h"
+#include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,8 +18,6 @@ using Along = TensorCost::Along;
 
 /// With more ranks, the steps of a window would be too short.
 constexpr int64_t maxRing = 16;
-
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Whether `value` may depend on the result of `source`, an op of the same block. Returns true
 /// after 128 ops without a decision: the other operands of such products are usually parameters.

@@ -1,4 +1,5 @@
 #include "tilewright/transform/tile/pipeline/Epilogue.h"
+#include "tilewright/transform/tile/pipeline/ViewMapOf.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -107,11 +108,6 @@ void Epilogue::fail(Operation *op, StringRef why) {
     failure = llvm::formatv("'{0}' {1}", op->getName().getStringRef(), why).str();
 }
 
-static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
-  return sm::viewMapOf(view.getMap(), view.getType().getShape(),
-                       cast<RankedTensorType>(view.getSource().getType()).getShape());
-}
-
 std::optional<Layout> Epilogue::natural(Value value) {
   if (auto found = layouts.find(value); found != layouts.end())
     return found->second;
@@ -124,7 +120,7 @@ std::optional<Layout> Epilogue::natural(Value value) {
         return layout;
   } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
     std::optional<Layout> source = natural(view.getSource());
-    std::optional<sm::ViewMap> map = mapOf(view);
+    std::optional<sm::ViewMap> map = viewMapOf(view);
     if (source && map)
       return sm::resultLayout(*source, *map);
   } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
@@ -152,7 +148,7 @@ void Epilogue::assign(Value value, const Layout &wanted) {
           assign(input, wanted);
       })
       .Case([&](tile::ViewOp view) {
-        std::optional<sm::ViewMap> map = mapOf(view);
+        std::optional<sm::ViewMap> map = viewMapOf(view);
         std::optional<Layout> source = map ? sm::sourceLayout(wanted, *map) : std::nullopt;
         if (!source)
           return fail(op, "has an index map that is incompatible with the accumulator's layout");
@@ -197,7 +193,7 @@ Value Epilogue::buildValue(OpBuilder &b, Value value, IRMapping &scalars) {
       continue;
     Layout wanted = layouts.find(op->getResult(0))->second;
     if (auto view = dyn_cast<tile::ViewOp>(op))
-      wanted = *sm::sourceLayout(wanted, *mapOf(view));
+      wanted = *sm::sourceLayout(wanted, *viewMapOf(view));
     else if (auto reduce = dyn_cast<tile::ReduceOp>(op))
       wanted = layouts.find(reduce.getInputs()[0])->second;
     operands.map(operand, use(b, operand, wanted, scalars));

@@ -1,6 +1,7 @@
 #include "tilewright/transform/tile/pipeline/Prologue.h"
 
 #include "tilewright/dialect/sm/InstructionLayouts.h"
+#include "tilewright/transform/tile/pipeline/ViewMapOf.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -95,11 +96,6 @@ AffineMap dotOfMatrix(const Product &product) {
   return AffineMap::get(2, 0, index, context);
 }
 
-static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
-  return sm::viewMapOf(view.getMap(), view.getType().getShape(),
-                       cast<RankedTensorType>(view.getSource().getType()).getShape());
-}
-
 Prologue::Prologue(const Product &product, const GemmChoice &choice)
     : product(product), fragments(fragmentLayout(product, choice)) {
   assign(product.lhs.tile, layoutInDot(product, fragments));
@@ -127,7 +123,7 @@ void Prologue::assign(Value value, const Layout &wanted) {
           assign(input, wanted);
       })
       .Case([&](tile::ViewOp view) {
-        std::optional<sm::ViewMap> map = mapOf(view);
+        std::optional<sm::ViewMap> map = viewMapOf(view);
         std::optional<Layout> source = map ? sm::sourceLayout(wanted, *map) : std::nullopt;
         if (!source)
           return fail(op, "has an index map that is incompatible with the register layout of the "

@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/tile/SortOps.h"
+#include "tilewright/transform/tile/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,12 +15,6 @@ namespace tilewright::tile {
 
 /// The number of warps of a block. Each has a two-byte counter for each bin.
 static constexpr int64_t blockWarps = 16;
-
-static int64_t bytesOf(Type type) {
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * bytesOf(complex.getElementType());
-  return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
-}
 
 //===- Planning -----------------------------------------------------------===//
 
@@ -54,7 +49,7 @@ int64_t RadixSort::words() const { return CarryOp::header + rows.before * chunks
 double RadixSort::bytes() const {
   double each = 0;
   for (Type element : operands.elements)
-    each += static_cast<double>(bytesOf(element));
+    each += static_cast<double>(elementBytes(element));
   const auto all = static_cast<double>(rows.before) * static_cast<double>(rows.length);
   // Counts the keys that are read, the elements that each pass reads and writes, and about three
   // words of the state.

@@ -36,12 +36,12 @@ template <unsigned count> static void swapRows(Wave &wave, const Op &op) {
       std::swap(first[lane], second[lane - count]);
 }
 
-static constexpr NamedHandler handlers[] = {
+static constexpr NamedHandler crossLaneHandlers[] = {
     {"v_readfirstlane_b32", readFirstLane},  {"v_readlane_b32", readLane},
     {"v_writelane_b32", writeLane},          {"v_swap_b32", swapRegisters},
     {"v_permlane16_swap_b32", swapRows<16>}, {"v_permlane32_swap_b32", swapRows<32>},
 };
 
-bool chooseCrossLane(Op &op) { return chooseNamed(op, handlers); }
+bool chooseCrossLane(Op &op) { return chooseNamed(op, crossLaneHandlers); }
 
 } // namespace tilewright::vgpu::amdgcn

@@ -66,7 +66,7 @@ static std::byte *locateScratch(Wave &wave, const Op &op, unsigned lane, uint64_
   return nullptr;
 }
 
-static uint64_t addressOf(const Wave &wave, const Op &op, unsigned lane) {
+static uint64_t flatAddress(const Wave &wave, const Op &op, unsigned lane) {
   const Slot &vector = op.sources[0], &scalar = op.sources[2];
   uint64_t address = static_cast<uint64_t>(static_cast<int64_t>(op.instruction.memory.offset));
   if (vector.kind == SlotKind::vector)
@@ -92,7 +92,7 @@ static void runFlat(Wave &wave, const Op &op) {
   const MemoryMeaning &meaning = *op.meaning.memory;
   // Addresses are computed first: a load may overwrite its own address register.
   std::array<uint64_t, laneCount> addresses;
-  forLanes(wave.exec(), [&](unsigned lane) { addresses[lane] = addressOf(wave, op, lane); });
+  forLanes(wave.exec(), [&](unsigned lane) { addresses[lane] = flatAddress(wave, op, lane); });
   forLanes(wave.exec(), [&](unsigned lane) {
     if (wave.state == WaveState::failed)
       return;

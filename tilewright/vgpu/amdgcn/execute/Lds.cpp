@@ -8,7 +8,7 @@ namespace tilewright::vgpu::amdgcn {
 
 // The sum of an address and an offset wraps at 32 bits: compilers turn `values[127 - i]` into a
 // negative address and a positive offset.
-static uint32_t addressOf(const Wave &wave, const Op &op, unsigned lane) {
+static uint32_t ldsAddress(const Wave &wave, const Op &op, unsigned lane) {
   return wave.vectors[op.sources[0].index].lanes[lane];
 }
 static uint32_t offsetOf(const Op &op) {
@@ -19,7 +19,7 @@ static uint32_t offsetOf(const Op &op) {
 /// because a load may overwrite its own address register.
 template <typename Function> static void forAddresses(Wave &wave, const Op &op, Function function) {
   std::array<uint32_t, laneCount> addresses;
-  forLanes(wave.exec(), [&](unsigned lane) { addresses[lane] = addressOf(wave, op, lane); });
+  forLanes(wave.exec(), [&](unsigned lane) { addresses[lane] = ldsAddress(wave, op, lane); });
   forLanes(wave.exec(), [&](unsigned lane) {
     if (wave.state != WaveState::failed)
       function(lane, addresses[lane]);

@@ -48,7 +48,7 @@ static constexpr MemoryMeaning atomicOf(std::string_view name) {
   return atomicOf(name, sizeof(T), apply<T, function>);
 }
 
-static constexpr MemoryMeaning meanings[] = {
+static constexpr MemoryMeaning memoryMeanings[] = {
     {"load_ubyte", MemoryKind::load, 1},
     {"load_sbyte", MemoryKind::load, 1, true},
     {"load_ushort", MemoryKind::load, 2},
@@ -157,7 +157,7 @@ static const MemoryMeaning *find(const MemoryMeaning (&table)[count], std::strin
       return &meaning;
   return nullptr;
 }
-const MemoryMeaning *findMemoryMeaning(std::string_view name) { return find(meanings, name); }
+const MemoryMeaning *findMemoryMeaning(std::string_view name) { return find(memoryMeanings, name); }
 const MemoryMeaning *findLdsAtomic(std::string_view name) { return find(ldsAtomics, name); }
 
 // -- Addresses

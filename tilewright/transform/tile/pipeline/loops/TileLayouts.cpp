@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/sm/ViewMap.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
+#include "tilewright/transform/tile/pipeline/ViewMapOf.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -11,11 +12,6 @@ namespace tilewright::pipeline {
 
 using sm::Axis;
 using sm::Layout;
-
-static std::optional<sm::ViewMap> mapOf(tile::ViewOp view) {
-  return sm::viewMapOf(view.getMap(), view.getType().getShape(),
-                       cast<RankedTensorType>(view.getSource().getType()).getShape());
-}
 
 Layout TileLayouts::replicated(int64_t rank, int64_t warps) {
   // Copies are numbered like the warps and warpgroups of an accumulator.
@@ -45,7 +41,7 @@ TileLayouts::TileLayouts(ProductLoop &products, int64_t groups) : products(produ
     auto source = layouts.find(view.getSource());
     if (failure || source == layouts.end() || layouts.contains(view))
       continue;
-    std::optional<sm::ViewMap> map = mapOf(view);
+    std::optional<sm::ViewMap> map = viewMapOf(view);
     if (std::optional<Layout> layout =
             map ? sm::resultLayout(source->second, *map) : std::nullopt) {
       give(view, *layout);
@@ -123,7 +119,7 @@ void TileLayouts::relate(Value value) {
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     relateBranch(branch, cast<OpResult>(value).getResultNumber());
   } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
-    std::optional<sm::ViewMap> map = mapOf(view);
+    std::optional<sm::ViewMap> map = viewMapOf(view);
     if (std::optional<Layout> source = map ? sm::sourceLayout(layout, *map) : std::nullopt)
       give(view.getSource(), *source);
     else
