@@ -68,6 +68,11 @@ def maximum(a, b):
     return np.where(np.isnan(a), b, np.where(np.isnan(b), a, np.where((a == b) & np.signbit(b), a, np.where(a > b, a, b))))
 
 
+def with_nan(choose):
+    """A minimum or maximum in which a NaN wins."""
+    return lambda a, b: np.where(np.isnan(a) | np.isnan(b), a + b, choose(a, b))
+
+
 def to_integer(values, low, high, kind):
     whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
     return np.clip(whole, low, high).astype(I64).astype(kind)
@@ -259,6 +264,8 @@ VECTOR = {
     ),
 }
 GFX950 = {
+    "v_minimum3_f32 d, a, b, c": lambda a, b, c, z: with_nan(minimum)(with_nan(minimum)(a.f, b.f), c.f),
+    "v_maximum3_f32 d, a, b, c": lambda a, b, c, z: with_nan(maximum)(with_nan(maximum)(a.f, b.f), c.f),
     "v_bitop3_b32 d, a, b, c bitop3:0x96": lambda a, b, c, z: a.u ^ b.u ^ c.u,
     "v_bitop3_b32 d, a, b, c bitop3:0xca": lambda a, b, c, z: (a.u & b.u) | (~a.u & c.u),
     "v_cvt_pk_f16_f32 d, a, b": lambda a, b, c, z: halves(a.f) | halves(b.f) << U32(16),
@@ -318,6 +325,7 @@ M = (1 << 32) - 1
 SCALAR = {
     "s_mov_b32 d, a": integers(lambda a, b: (a, 1)),
     "s_mov_b64 D, A": integers(lambda a, b: (a, 1), 64),
+    "s_mov_b64 D, 0xffffffcf": integers(lambda a, b: (0xFFFFFFCF, 1), 64),  # a mask has no sign
     "s_movk_i32 d, 0x8001": integers(lambda a, b: (0xFFFF8001, 1)),
     "s_add_i32 d, a, b": integers(lambda a, b: (a + b, not -(2**31) <= signed(a) + signed(b) < 2**31)),
     "s_sub_i32 d, a, b": integers(lambda a, b: (a - b, not -(2**31) <= signed(a) - signed(b) < 2**31)),

@@ -59,6 +59,13 @@ template <typename T> T maximum(T a, T b) {
     return a;
   return a > b || (a == b && !isNegative(a)) ? a : b;
 }
+/// The same, but a NaN wins over a number, as in minimum and maximum of IEEE 754-2019.
+template <typename T> T nanMinimum(T a, T b) {
+  return isNan(a) || isNan(b) ? T(a + b) : minimum(a, b);
+}
+template <typename T> T nanMaximum(T a, T b) {
+  return isNan(a) || isNan(b) ? T(a + b) : maximum(a, b);
+}
 template <typename T> T median(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }

@@ -46,7 +46,7 @@ static unsigned constantWidth(const OperandSpec &spec) {
   }
 }
 
-static Slot makeSlot(const Operand &operand) {
+static Slot makeSlot(const Operand &operand, std::string_view name) {
   const OperandSpec &spec = *operand.spec;
   Slot slot;
   slot.dwords = operand.dwords;
@@ -75,9 +75,11 @@ static Slot makeSlot(const Operand &operand) {
   case OperandKind::literal:
     slot.kind = SlotKind::value;
     slot.value = operand.value;
-    if (spec.bits == 64) // a literal is the upper half of an f64
-      slot.value = slot.isNumber ? uint64_t(operand.value) << 32
-                                 : static_cast<uint64_t>(static_cast<int32_t>(operand.value));
+    // A literal is the upper half of an f64, and the lower half of an integer or of a mask.
+    if (spec.bits == 64 && slot.isNumber)
+      slot.value = uint64_t(operand.value) << 32;
+    else if (spec.bits == 64 && name.find("_i64") != std::string_view::npos)
+      slot.value = static_cast<uint64_t>(static_cast<int32_t>(operand.value));
     break;
   case OperandKind::immediate:
     slot.kind = SlotKind::value;
@@ -208,7 +210,7 @@ Result<Op> makeOp(const Instruction &instruction, uint64_t address, Chip chip) {
   op.instruction = instruction;
   op.address = address;
   for (const Operand &operand : instruction.operands()) {
-    const Slot slot = makeSlot(operand);
+    const Slot slot = makeSlot(operand, instruction.row->name);
     if (operand.spec->field == Field::destination)
       op.destination = slot;
     else if (instruction.row->encoding >= Encoding::ds)
