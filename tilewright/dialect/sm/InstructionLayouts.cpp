@@ -39,6 +39,19 @@ Layout instruction::mmaC(int64_t bits) {
   return bits == 64 ? layout({{{8, Axis::lane, 4}}, columns}) : layout({rowPairs(2), columns});
 }
 
+/// The depth of an operand of MFMA: each group of 16 lanes holds 16 consecutive bytes.
+static Digits mfmaDepth(int64_t bits) { return {{4, Axis::lane, 16}, {128 / bits, Axis::reg, 1}}; }
+
+Layout instruction::mfmaA(int64_t bits) { return layout({{{16, Axis::lane, 1}}, mfmaDepth(bits)}); }
+
+Layout instruction::mfmaB(int64_t bits) { return layout({mfmaDepth(bits), {{16, Axis::lane, 1}}}); }
+
+Layout instruction::mfmaC(int64_t bits) {
+  const Digits rows = {{16, Axis::lane, 1}};
+  return bits == 64 ? layout({rows, {{4, Axis::reg, 1}, {4, Axis::lane, 16}}})
+                    : layout({rows, {{4, Axis::lane, 16}, {4, Axis::reg, 1}}});
+}
+
 Layout instruction::matrixFragment(bool transposed) {
   const Digits rows = {{8, Axis::lane, 4}}, columns = {{4, Axis::lane, 1}, {2, Axis::reg, 1}};
   return transposed ? layout({columns, rows}) : layout({rows, columns});

@@ -1,4 +1,5 @@
-// The layouts that instructions prescribe. Source: the fragment tables of the PTX ISA.
+// The layouts that instructions prescribe. Sources: the fragment tables of the PTX ISA and of AMD's
+// CDNA 3 and CDNA 4 instruction set manuals.
 #ifndef TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H
 #define TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H
 
@@ -12,6 +13,14 @@ namespace tilewright::sm::instruction {
 Layout mmaA(int64_t bits, bool half = false);
 Layout mmaB(int64_t bits, bool half = false);
 Layout mmaC(int64_t bits = 16);
+
+/// AMD's `v_mfma_…_16x16x…` over 64 lanes, for operands of `bits` bits: as many instructions along
+/// k as multiply the 16 bytes that a lane holds of each operand. Their order along k is ours,
+/// because a sum over k may have any order. The instruction computes the transposed product, so
+/// that a lane's sums are in one row.
+Layout mfmaA(int64_t bits);
+Layout mfmaB(int64_t bits);
+Layout mfmaC(int64_t bits);
 
 /// One 8x8 matrix of 16-bit elements as `ldmatrix` and `stmatrix` distribute it over a warp.
 Layout matrixFragment(bool transposed);

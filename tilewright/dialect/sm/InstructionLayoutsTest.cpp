@@ -1,4 +1,4 @@
-// Tests the instruction layouts against the formulas of PTX's fragment tables.
+// Tests the instruction layouts against the formulas of PTX's and AMD's fragment tables.
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 
 #include "gtest/gtest.h"
@@ -14,14 +14,15 @@ using Position = std::pair<int64_t, int64_t>;
 /// Checks every register of every lane (of `warps` warps) against `expected(v, lane, warp)`, and
 /// that the layout contains nothing else.
 void expectFragment(const Layout &layout, int64_t registers, int64_t warps,
-                    const std::function<Position(int64_t, int64_t, int64_t)> &expected) {
+                    const std::function<Position(int64_t, int64_t, int64_t)> &expected,
+                    int64_t lanes = 32) {
   EXPECT_EQ(layout.problem(), "") << layout.str();
   EXPECT_EQ(layout.extent(Axis::reg), registers) << layout.str();
-  EXPECT_EQ(layout.extent(Axis::lane), 32) << layout.str();
+  EXPECT_EQ(layout.extent(Axis::lane), lanes) << layout.str();
   EXPECT_EQ(layout.extent(Axis::warp), warps) << layout.str();
-  EXPECT_EQ(layout.cover(0) * layout.cover(1), registers * 32 * warps) << layout.str();
+  EXPECT_EQ(layout.cover(0) * layout.cover(1), registers * lanes * warps) << layout.str();
   for (int64_t warp = 0; warp < warps; ++warp)
-    for (int64_t lane = 0; lane < 32; ++lane)
+    for (int64_t lane = 0; lane < lanes; ++lane)
       for (int64_t v = 0; v < registers; ++v) {
         auto index = layout.indexOf(v, lane, warp);
         ASSERT_TRUE(index);
@@ -72,6 +73,26 @@ TEST(InstructionLayouts, MmaOfF64IsPtxsTable) {
                  [](int64_t, int64_t l, int64_t) { return Position(l % 4, l / 4); });
   expectFragment(instruction::mmaC(64), 2, 1,
                  [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });
+}
+
+/// AMD's manuals number the rows of A and the columns of B and D by lane % 16; the blocks of k of A
+/// and B, and of the rows of D, by lane / 16. A product's rows are the columns of D.
+TEST(InstructionLayouts, MfmaIsAmdsTable) {
+  for (int64_t bits : {8, 16, 32, 64}) {
+    const int64_t deep = 128 / bits;
+    auto left = [&](int64_t v, int64_t l, int64_t) {
+      return Position(l % 16, deep * (l / 16) + v);
+    };
+    auto right = [&](int64_t v, int64_t l, int64_t) {
+      return Position(deep * (l / 16) + v, l % 16);
+    };
+    auto sum = [&](int64_t v, int64_t l, int64_t) {
+      return Position(l % 16, bits == 64 ? 4 * v + l / 16 : 4 * (l / 16) + v);
+    };
+    expectFragment(instruction::mfmaA(bits), deep, 1, left, 64);
+    expectFragment(instruction::mfmaB(bits), deep, 1, right, 64);
+    expectFragment(instruction::mfmaC(bits), 4, 1, sum, 64);
+  }
 }
 
 TEST(InstructionLayouts, MatrixLoadsArePtxsTable) {

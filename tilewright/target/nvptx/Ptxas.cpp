@@ -2,86 +2,26 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/WorkLimit.h"
+#include "tilewright/target/codegen/RunTool.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SHA256.h"
 
-#include <chrono>
-#include <csignal>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 using namespace llvm;
 
 namespace tilewright::nvptx {
 
-namespace {
+using codegen::Ran, codegen::runTool, codegen::Temporary;
 
-/// A temporary file; the destructor deletes it.
-class Temporary {
-public:
-  explicit Temporary(StringRef suffix) { sys::fs::createTemporaryFile("tilewright", suffix, name); }
-  ~Temporary() { sys::fs::remove(name); }
-  StringRef path() const { return name; }
-  std::string text() const {
-    auto buffer = MemoryBuffer::getFile(name);
-    return buffer ? (*buffer)->getBuffer().str() : std::string();
-  }
-  bool write(StringRef text) const {
-    std::error_code error;
-    raw_fd_ostream stream(name, error);
-    stream << text;
-    stream.close();
-    return !error && !stream.has_error();
-  }
-
-private:
-  SmallString<128> name;
-};
-
-constexpr std::chrono::microseconds longestPause(10'000);
-
-struct Ran {
-  int exitCode;
-  std::string output;
-};
-
-/// Runs a program for at most two minutes or until the thread's work limit is reached; returns
-/// stdout and stderr.
-Ran run(StringRef program, ArrayRef<StringRef> arguments) {
-  Temporary log("log");
-  SmallVector<StringRef> all = {program};
-  all.append(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(), log.path(), log.path()};
-  std::string error;
-  bool hasFailed = false;
-  sys::ProcessInfo child =
-      sys::ExecuteNoWait(program, all, std::nullopt, redirects, 0, &error, &hasFailed);
-  if (hasFailed)
-    return {-1, error};
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  for (auto pause = std::chrono::microseconds(500);; pause = std::min(pause * 2, longestPause)) {
-    sys::ProcessInfo now = sys::Wait(child, 0, &error, nullptr, /*Polling=*/true);
-    if (now.Pid != 0)
-      return {now.ReturnCode, error.empty() ? log.text() : error};
-    if (WorkLimit::mustStop() || std::chrono::steady_clock::now() > end) {
-      ::kill(child.Pid, SIGKILL);
-      sys::Wait(child, std::nullopt);
-      return {-1,
-              WorkLimit::mustStop() ? "it was stopped" : "it did not finish within two minutes"};
-    }
-    std::this_thread::sleep_for(pause);
-  }
-}
-
-void addWheels(SmallVectorImpl<std::string> &places) {
+static void addWheels(SmallVectorImpl<std::string> &places) {
   auto environment = sys::Process::GetEnv("VIRTUAL_ENV");
   if (!environment)
     return;
@@ -94,8 +34,6 @@ void addWheels(SmallVectorImpl<std::string> &places) {
          {"nvidia/cu13/bin", "nvidia/cuda_nvcc/bin", "triton/backends/nvidia/bin"})
       places.push_back(python->path() + "/site-packages/" + inside);
 }
-
-} // namespace
 
 Result<Ptxas> Ptxas::find(std::string_view path) {
   Ptxas result;
@@ -120,7 +58,7 @@ Result<Ptxas> Ptxas::find(std::string_view path) {
                            "driver compile the PTX"));
     result.where = *found;
   }
-  Ran said = run(result.where, {"--version"});
+  Ran said = runTool(result.where, {"--version"});
   // "Cuda compilation tools, release 13.0, V13.0.88"
   StringRef version = StringRef(said.output).split(", V").second.split('\n').first.rtrim();
   SmallVector<StringRef> parts;
@@ -233,7 +171,7 @@ Result<Assembled> Ptxas::assemble(std::string_view ptx, const Chip &chip,
     return Status(Error::ptxasRefused, concat("cannot write the temporary file '",
                                               source.path().str(), "'; check the free disk space"));
   Ran ran =
-      run(where, {flags[0], flags[1], flags[2], flags[3], "-o", binary.path(), source.path()});
+      runTool(where, {flags[0], flags[1], flags[2], flags[3], "-o", binary.path(), source.path()});
   made.log = ran.output;
   if (WorkLimit::mustStop())
     return WorkLimit::stopAt(concat("ptxas for ", chip.name));

@@ -147,6 +147,8 @@ std::string refuseSplit(stablehlo::DotGeneralOp dot, const Request &request) {
   const exec::MatrixAttr matrix = exec::targetOf(dot).getMatrix();
   if (!matrix || !matrix.takes(request.part))
     return "the target has no matrix instructions for the parts";
+  if (matrix.takes(Float32Type::get(dot.getContext())))
+    return "the target's matrix instructions multiply f32 without rounding";
   const Extents extents = extentsOf(dot);
   if (std::min({extents.rows, extents.columns, extents.depth}) < least)
     return "it has fewer rows, columns or terms than a matrix instruction";

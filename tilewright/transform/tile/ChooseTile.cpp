@@ -24,6 +24,8 @@ Capacities Capacities::of(exec::TargetAttr target) {
                         .tileElements = target.getTileElements(),
                         .matrix = target.getMatrix(),
                         .machine = pipeline::machineOf(target)};
+  if (exec::GpuAttr gpu = target.getGpu())
+    capacities.lanes = gpu.getWarpSize();
   if (exec::CpuAttr cpu = target.getCpu()) {
     capacities.vectorBytes = cpu.getVectorBytes();
     capacities.l1Bytes = cpu.getL1Bytes();

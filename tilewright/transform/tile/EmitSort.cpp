@@ -152,9 +152,11 @@ bool SortEmitter::planResults(std::string &reason) {
   return true;
 }
 
-/// The elements that a block of 16 warps can sort: in registers, a thread has its elements of all
-/// operands and their order; shared memory has the keys and two bytes for the order, or one other
-/// operand.
+/// The threads of a block that sorts many elements.
+static constexpr int64_t blockThreads = 512;
+
+/// The elements that such a block can sort: in registers, a thread has its elements of all operands
+/// and their order; shared memory has the keys and two bytes for the order, or one other operand.
 void SortEmitter::chooseCapacity(const Capacities &capacities) {
   int64_t words = 1, keyBits = 16, widest = 0;
   for (unsigned number : all) {
@@ -163,11 +165,11 @@ void SortEmitter::chooseCapacity(const Capacities &capacities) {
     if (llvm::is_contained(keys, number))
       keyBits += bitsOf(elements[number]);
   }
-  constexpr int64_t threads = 512, registers = 64;
+  constexpr int64_t registers = 64;
   const exec::GpuAttr gpu = exec::targetOf(fusion).getGpu();
   const int64_t shared = gpu ? gpu.getSharedBytes() : int64_t(48) << 10;
   capacity = capacities.tileElements ? capacities.tileElements : 8192;
-  while (capacity > 64 && (capacity * words > threads * registers ||
+  while (capacity > 64 && (capacity * words > blockThreads * registers ||
                            capacity * std::max(keyBits, widest) / 8 > shared))
     capacity /= 2;
 }
@@ -237,7 +239,7 @@ SortOp SortEmitter::emitSort(RowKernel &kernel, ValueRange tiles, Value count, V
   Value isLess = less(builder, first, second, all);
   YieldOp::create(builder, kernel.loc, isLess);
   if (cast<RankedTensorType>(tiles.front().getType()).getNumElements() > 4096)
-    kernel.kernel->setAttr("warps", builder.getI64IntegerAttr(16));
+    kernel.kernel->setAttr("warps", builder.getI64IntegerAttr(blockThreads / capacities.lanes));
   return sort;
 }
 
@@ -443,7 +445,8 @@ void SortEmitter::mergeRuns(int64_t run, int64_t keptOfRow, ArrayRef<unsigned> o
 std::optional<RadixSort> SortEmitter::planRadix() const {
   const exec::GpuAttr gpu = exec::targetOf(fusion).getGpu();
   const int64_t shared = gpu ? gpu.getSharedBytes() : int64_t(48) << 10;
-  std::optional<RadixSort> radix = RadixSort::plan(op, rows, {values, elements}, capacity, shared);
+  std::optional<RadixSort> radix =
+      RadixSort::plan(op, rows, {values, elements}, capacity, shared, capacities.lanes);
   if (!radix)
     return std::nullopt;
   double bits = 0;

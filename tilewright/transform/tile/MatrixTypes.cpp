@@ -92,7 +92,7 @@ std::optional<MatrixTypes> Capacities::matrixFor(Type left, Type right, Type sum
   // In the order of their rates. Sums of f8 have fewer bits on some chips, so types narrower than
   // f8 are multiplied as f16.
   for (Type type : {Type(IntegerType::get(context, 8)), Type(Float16Type::get(context)),
-                    Type(BFloat16Type::get(context)), Type(FloatTF32Type::get(context)),
+                    Type(BFloat16Type::get(context)), Type(FloatTF32Type::get(context)), single,
                     Type(Float64Type::get(context))}) {
     if (!matrix.takes(type) || !hasSums(type, sum, depth))
       continue;

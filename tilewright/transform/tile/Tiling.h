@@ -37,6 +37,7 @@ struct Capacities {
   int64_t minParallelItems = 16 << 10;
   /// Whether the points of the grid are GPU blocks; `cores` is then the number of multiprocessors.
   bool isGpu = false;
+  int64_t lanes = 32; // of a warp
   /// The number of elements of a tile that one point can hold at once; larger tiles are processed
   /// in a loop. 0 means unlimited.
   int64_t tileElements = 0;

@@ -6,7 +6,8 @@ std::optional<Machine> machineOf(exec::TargetAttr target) {
   const exec::GpuAttr gpu = target.getGpu();
   const exec::MatrixAttr matrix = target.getMatrix();
   const exec::RatesAttr rates = target.getRates();
-  if (!gpu || !matrix || !rates)
+  // Kernels with channels are for warps of 32 lanes.
+  if (!gpu || gpu.getWarpSize() != 32 || !matrix || !rates)
     return std::nullopt;
   // See NvidiaRates.def: a chip with tensor memory that multiplies s8 more slowly than f16 does so
   // with mma.sync.

@@ -471,8 +471,8 @@ void SegmentEmitter::step(const Updates &from, Updates *next) {
   kernel.update(/*output=*/0, /*input=*/2);
   // Use only as many warps as there are columns: more warps would hold copies of the same elements.
   if (columns != 1)
-    kernel.kernel->setAttr("warps",
-                           kernel.builder.getI64IntegerAttr(std::max<int64_t>(1, across / 32)));
+    kernel.kernel->setAttr(
+        "warps", kernel.builder.getI64IntegerAttr(std::max<int64_t>(1, across / capacities.lanes)));
   Value at = kernel.apply(kernel.d0() * along, kernel.chunk);
   const Chunk chunk = combine(kernel, from, at);
   writeRows(kernel, chunk, kernel.output(0));

@@ -13,25 +13,25 @@ using namespace mlir;
 
 namespace tilewright::tile {
 
-/// The number of warps of a block. Each has a two-byte counter for each bin.
-static constexpr int64_t blockWarps = 16;
+/// The number of threads of a block. Each of its warps has a two-byte counter for each bin.
+static constexpr int64_t blockThreads = 512;
 
 //===- Planning -----------------------------------------------------------===//
 
 std::optional<RadixSort> RadixSort::plan(stablehlo::SortOp op, const Rows &rows, Operands operands,
-                                         int64_t chunk, int64_t sharedBytes) {
+                                         int64_t chunk, int64_t sharedBytes, int64_t lanes) {
   // A word of the state has 28 bits for a number of elements.
-  if (rows.after != 1 || chunk < blockWarps * 32 || rows.length >= int64_t(1) << 28)
+  if (rows.after != 1 || chunk < blockThreads || rows.length >= int64_t(1) << 28)
     return std::nullopt;
   std::optional<SortKey> key = SortKey::of(op);
   if (!key)
     return std::nullopt;
-  RadixSort plan(std::move(*key), op, rows, std::move(operands), chunk);
+  RadixSort plan(std::move(*key), op, rows, std::move(operands), chunk, blockThreads / lanes);
   // Wide digits mean few passes. But a chunk should contain several elements of each digit, because
   // each digit of a chunk takes words of the state.
   int64_t most = std::min<int64_t>(11, llvm::Log2_64(static_cast<uint64_t>(chunk)) - 2);
   auto sharedFor = [&](int64_t bits) {
-    return 4 * chunk + (2 * blockWarps + 4) * (int64_t(1) << bits) + 1024;
+    return 4 * chunk + (2 * plan.warps + 4) * (int64_t(1) << bits) + 1024;
   };
   while (most > 4 && sharedFor(most) > sharedBytes)
     --most;
@@ -173,7 +173,7 @@ Value RadixSort::count(StringRef name, const Capacities &capacities, MakeLaunch 
   RowKernel kernel(context, loc, (name + "_count").str(), rows, {1, chunk, 1}, blocks, inputs,
                    RowTensor{word, size});
   kernel.update(0, static_cast<int64_t>(inputs.size()) - 1);
-  kernel.kernel->setAttr("warps", kernel.builder.getI64IntegerAttr(blockWarps));
+  kernel.kernel->setAttr("warps", kernel.builder.getI64IntegerAttr(warps));
   OpBuilder &builder = kernel.builder;
   SmallVector<Value> sums;
   for (int64_t pass = 0; pass < passes; ++pass) {
@@ -264,7 +264,7 @@ void RadixSort::pass(StringRef name, int64_t number, Value starts, Value &state,
     types.push_back(RankedTensorType::get(rows.shape(kept), operands.elements[output]));
   }
   RowKernel kernel(context, op.getLoc(), name, rows, {1, chunk, 1}, chunks(), inputs, written);
-  kernel.kernel->setAttr("warps", kernel.builder.getI64IntegerAttr(blockWarps));
+  kernel.kernel->setAttr("warps", kernel.builder.getI64IntegerAttr(warps));
   // The state is a vector, independent of the shape of the rows.
   kernel.addState(MemRefType::get({words()}, word));
   from.push_back(state);

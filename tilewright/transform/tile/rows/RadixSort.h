@@ -18,11 +18,12 @@ public:
     llvm::SmallVector<mlir::Type> elements;
   };
 
-  /// Plans a sort of rows in chunks of `chunk` elements, a power of two. Elements of a row must be
-  /// adjacent in memory. Returns nullopt if the comparator has no key, or if the sort is impossible
-  /// because `chunk` or the shared memory is too small or the rows are too long.
+  /// Plans a sort of rows in chunks of `chunk` elements, a power of two, by warps of `lanes`
+  /// threads. Elements of a row must be adjacent in memory. Returns nullopt if the comparator has
+  /// no key, or if the sort is impossible because `chunk` or the shared memory is too small or the
+  /// rows are too long.
   static std::optional<RadixSort> plan(stablehlo::SortOp op, const Rows &rows, Operands operands,
-                                       int64_t chunk, int64_t sharedBytes);
+                                       int64_t chunk, int64_t sharedBytes, int64_t lanes);
 
   /// The approximate number of bytes that the kernels move in global memory.
   double bytes() const;
@@ -33,8 +34,10 @@ public:
                                       MakeLaunch launch);
 
 private:
-  RadixSort(SortKey key, stablehlo::SortOp op, const Rows &rows, Operands operands, int64_t chunk)
-      : key(std::move(key)), op(op), rows(rows), operands(std::move(operands)), chunk(chunk) {}
+  RadixSort(SortKey key, stablehlo::SortOp op, const Rows &rows, Operands operands, int64_t chunk,
+            int64_t warps)
+      : key(std::move(key)), op(op), rows(rows), operands(std::move(operands)), chunk(chunk),
+        warps(warps) {}
 
   mlir::Value count(llvm::StringRef name, const Capacities &capacities, MakeLaunch launch);
   mlir::Value sumUp(llvm::StringRef name, mlir::Value counts, MakeLaunch launch);
@@ -63,6 +66,7 @@ private:
   Rows rows;
   Operands operands;
   int64_t chunk;
+  int64_t warps; // of a block
   int64_t passes = 0, digitBits = 0;
 };
 

@@ -80,8 +80,10 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
   std::vector<DotLayouts> found;
   const size_t batchRank = accumulator.size() - 2;
   ArrayRef<int64_t> batch = accumulator.take_front(batchRank);
-  const Layout a = sm::instruction::mmaA(bits), b = sm::instruction::mmaB(bits),
-               c = sm::instruction::mmaC(bits);
+  using namespace sm::instruction;
+  const bool isMfma = machine.lanes == 64;
+  const Layout a = isMfma ? mfmaA(bits) : mmaA(bits), b = isMfma ? mfmaB(bits) : mmaB(bits),
+               c = isMfma ? mfmaC(bits) : mmaC(bits);
   const int64_t m = accumulator[batchRank], n = accumulator[batchRank + 1];
   int64_t batches = 1;
   for (int64_t size : batch)

@@ -20,9 +20,10 @@ struct DotLayouts {
   double cycles = 0;
 };
 
-/// The layouts of `mma.sync` fragments for tiles (batch…, m, k) and (batch…, k, n) of elements with
-/// `bits` bits (32: tf32, 64: f64), for each arrangement of the warps over m and n. If a tile is
-/// smaller than the instruction, the layout covers more than the tile.
+/// The layouts of `mma.sync` fragments (for 64 lanes, of MFMA) for tiles (batch…, m, k) and
+/// (batch…, k, n) of elements with `bits` bits (32: tf32 or f32, 64: f64), for each arrangement of
+/// the warps over m and n. If a tile is smaller than the instruction, the layout covers more than
+/// the tile.
 std::vector<DotLayouts> mmaLayouts(llvm::ArrayRef<int64_t> accumulator, int64_t depth, int64_t bits,
                                    const Machine &machine);
 

@@ -229,7 +229,8 @@ private:
     return "";
   }
 
-  /// Checks the fragments of mma.sync register by register against PTX's tables.
+  /// Checks the fragments of mma.sync, or of MFMA for 64 lanes, register by register against the
+  /// tables of PTX and of AMD.
   std::string checkDot(tile::DotOp dot) const {
     const Layout *lhs = use(dot.getLhsMutable()), *rhs = use(dot.getRhsMutable()),
                  *acc = use(dot.getAccMutable()), *result = value(dot);
@@ -239,7 +240,10 @@ private:
     const int64_t bits = element.getIntOrFloatBitWidth();
     const bool wide = bits == 64;
     const int64_t packed = wide ? 1 : 32 / bits;
-    const int64_t perA = wide ? 1 : 4 * packed, perB = wide ? 1 : 2 * packed, perC = wide ? 2 : 4;
+    const bool isMfma = certificate.lanes == 64;
+    const int64_t deep = 128 / bits; // MFMA reads 16 bytes of each lane
+    const int64_t perA = isMfma ? deep : wide ? 1 : 4 * packed;
+    const int64_t perB = isMfma ? deep : wide ? 1 : 2 * packed, perC = !isMfma && wide ? 2 : 4;
     const size_t row = static_cast<size_t>(tileType(dot).getRank()) - 2, column = row + 1;
     // The origins of an instruction's blocks in each warp; `inspect` checks the offsets inside the
     // blocks.
@@ -274,6 +278,8 @@ private:
     inspect(
         *lhs, perA,
         [&](int64_t v, int64_t l) {
+          if (isMfma)
+            return std::pair(l % 16, deep * (l / 16) + v);
           const int64_t part = v / packed;
           return std::pair(l / 4 + 8 * (part & 1),
                            packed * (l % 4) + v % packed + 4 * packed * (part >> 1));
@@ -282,12 +288,16 @@ private:
     inspect(
         *rhs, perB,
         [&](int64_t v, int64_t l) {
+          if (isMfma)
+            return std::pair(deep * (l / 16) + v, l % 16);
           return std::pair(packed * (l % 4) + v % packed + 4 * packed * (v / packed), l / 4);
         },
         bDepths, bColumns, "right operand");
     inspect(
         *result, perC,
         [&](int64_t v, int64_t l) {
+          if (isMfma)
+            return std::pair(l % 16, wide ? 4 * v + l / 16 : 4 * (l / 16) + v);
           return std::pair(l / 4 + 8 * (v >> 1), 2 * (l % 4) + (v & 1));
         },
         cRows, cColumns, "accumulator");

@@ -2,6 +2,7 @@
 #include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/gpu/thread/Fragments.h"
 #include "tilewright/target/nvptx/lower/KernelLowering.h"
 
 using namespace llvm;
@@ -73,39 +74,9 @@ std::optional<MmaSyncLowering::Instruction> MmaSyncLowering::scaledInstructionFo
                      8};
 }
 
-namespace {
-
-/// Maps the position of each fragment in the tile to its registers, in the instruction's order.
-using Fragments = std::map<SmallVector<int64_t>, SmallVector<unsigned>>;
-
-Fragments fragmentsOf(const ThreadLayout &threads, const sm::Layout &atom) {
-  Fragments found;
-  const size_t rank = threads.forms.size();
-  for (unsigned reg = 0; reg < threads.registers(); ++reg) {
-    // Thread 0's element determines the fragment and the position in it, because every thread adds
-    // the same index offset in all fragments.
-    SmallVector<int64_t> place, inside;
-    for (size_t dim = 0; dim < rank; ++dim) {
-      const int64_t index = threads.constant(dim, reg);
-      if (dim + 2 < rank) {
-        place.push_back(index);
-        continue;
-      }
-      const int64_t size = atom.cover(static_cast<int64_t>(dim + 2 - rank));
-      place.push_back(index / size);
-      inside.push_back(index % size);
-    }
-    auto at = static_cast<size_t>(atom.apply(inside)[sm::Axis::reg]);
-    SmallVector<unsigned> &registers = found[place];
-    registers.resize(static_cast<size_t>(atom.extent(sm::Axis::reg)));
-    registers[at] = reg;
-  }
-  return found;
-}
-
 /// Like fragmentsOf(), for any assignment of rows and columns whose registers are in blocks of the
 /// instruction's size. The position of a block is that of its first element.
-Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
+static Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
   Fragments found;
   const auto size = static_cast<unsigned>(atom.extent(sm::Axis::reg));
   for (unsigned first = 0; first + size <= threads.registers(); first += size) {
@@ -117,8 +88,6 @@ Fragments blocksOf(const ThreadLayout &threads, const sm::Layout &atom) {
   }
   return found;
 }
-
-} // namespace
 
 SmallVector<Value> MmaSyncLowering::packFragment(const Tile &tile, ArrayRef<unsigned> registers,
                                                  Value value, bool isTf32) {
@@ -141,14 +110,7 @@ SmallVector<Value> MmaSyncLowering::packFragment(const Tile &tile, ArrayRef<unsi
   }
   for (unsigned reg : registers) {
     Value part = element.isF64() || isTf32 ? tile[reg].value : b.encode(tile[reg].value, element);
-    // Registers outside of the tile have arbitrary values. Zero them, because the product would add
-    // them.
-    if (!threads.isAlive(reg, type.getShape())) {
-      Value zero = b.zero(part.getType());
-      part = threads.isDead(reg, type.getShape())
-                 ? zero
-                 : b.select(isInside(b, threads, StridedView{}, type.getShape(), reg), part, zero);
-    }
+    part = zeroOutside(b, part, threads, type.getShape(), reg);
     if (isTf32)
       part = b.make<NVVM::ConvertFloatToTF32Op>(b.i32Type, part, NVVM::FPRoundingMode::RNA);
     parts.push_back(part);
