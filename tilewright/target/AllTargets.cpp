@@ -1,6 +1,8 @@
 #include "tilewright/target/AllTargets.h"
 
 #include "tilewright/target/Passes.h"
+#include "tilewright/target/amdgcn/AmdgcnTarget.h"
+#include "tilewright/target/amdgcn/Passes.h"
 #include "tilewright/target/cpu/CpuTarget.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/nvptx/NvptxTarget.h"
@@ -12,6 +14,7 @@ void registerAllTargets() {
   [[maybe_unused]] static const bool once = [] {
     registerBackend(cpu::backend());
     registerBackend(nvptx::backend());
+    registerBackend(amdgcn::backend());
     return true;
   }();
 }
@@ -20,6 +23,7 @@ void registerAllTargetPasses() {
   registerTilewrightTargetPasses();
   cpu::registerTilewrightTargetCpuPasses();
   nvptx::registerTilewrightTargetNvptxPasses();
+  amdgcn::registerTilewrightTargetAmdgcnPasses();
 }
 
 } // namespace tilewright::target

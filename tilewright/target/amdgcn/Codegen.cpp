@@ -1,0 +1,69 @@
+#include "tilewright/target/amdgcn/Codegen.h"
+
+#include "tilewright/support/Concat.h"
+#include "tilewright/target/codegen/CodeGenerator.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Metadata.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm;
+
+namespace tilewright::amdgcn {
+
+Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
+  codegen::registerTarget<LLVMInitializeAMDGPUTargetInfo, LLVMInitializeAMDGPUTarget,
+                          LLVMInitializeAMDGPUTargetMC, LLVMInitializeAMDGPUAsmPrinter>();
+  return codegen::createMachine({.triple = triple,
+                                 .cpu = chip.name,
+                                 .features = "",
+                                 .relocation = Reloc::PIC_,
+                                 .failure = Error::gpuCodegen,
+                                 .origin = " (AmdChips.def)"});
+}
+
+/// Values that the driver would pass beside the parameters. Our kernels read none of them, so they
+/// take no registers and no bytes of arguments.
+static constexpr const char *unused[] = {
+    "amdgpu-no-dispatch-ptr",    "amdgpu-no-queue-ptr",         "amdgpu-no-dispatch-id",
+    "amdgpu-no-implicitarg-ptr", "amdgpu-no-hostcall-ptr",      "amdgpu-no-heap-ptr",
+    "amdgpu-no-default-queue",   "amdgpu-no-completion-action", "amdgpu-no-multigrid-sync-arg",
+    "amdgpu-no-lds-kernel-id",   "amdgpu-no-flat-scratch-init", "amdgpu-no-workitem-id-y",
+    "amdgpu-no-workitem-id-z"};
+
+void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsOf) {
+  LLVMContext &context = module.getContext();
+  // Version 5 of code objects, which ROCm 6 loads; LLVM's default is newer.
+  module.addModuleFlag(Module::Error, "amdhsa_code_object_version", 500);
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    const int64_t threads = threadsOf(function.getName());
+    function.setCallingConv(CallingConv::AMDGPU_KERNEL);
+    // The descriptor refers to the code by its distance, so no other object may replace the symbol.
+    function.setVisibility(GlobalValue::ProtectedVisibility);
+    function.addFnAttr("amdgpu-flat-work-group-size", concat(threads, ",", threads));
+    function.addFnAttr("uniform-work-group-size", "true");
+    for (const char *name : unused)
+      function.addFnAttr(name);
+    auto size = [&](int64_t count) {
+      return ConstantAsMetadata::get(
+          ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(count)));
+    };
+    function.setMetadata("reqd_work_group_size",
+                         MDNode::get(context, {size(threads), size(1), size(1)}));
+  }
+}
+
+Result<std::string> emit(Module &module, TargetMachine &machine, CodeGenFileType type) {
+  SmallVector<char, 0> out;
+  raw_svector_ostream stream(out);
+  codegen::CodegenPasses passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    return Status(Error::gpuCodegen, "LLVM cannot emit code for this chip");
+  passes.run(module);
+  return std::string(out.data(), out.size());
+}
+
+} // namespace tilewright::amdgcn

@@ -1,0 +1,40 @@
+// Products of tiles in registers by AMD's matrix instructions (MFMA).
+#ifndef TILEWRIGHT_TARGET_AMDGCN_LOWER_MFMA_H
+#define TILEWRIGHT_TARGET_AMDGCN_LOWER_MFMA_H
+
+#include "tilewright/dialect/tile/TileDialect.h"
+#include "tilewright/target/amdgcn/Chip.h"
+#include "tilewright/target/gpu/OpGroup.h"
+
+#include <optional>
+#include <string>
+
+namespace tilewright::amdgcn {
+
+/// Multiplies fragments that waves hold in registers.
+class MfmaLowering : public gpu::OpGroup {
+public:
+  MfmaLowering(gpu::KernelLowering &all, const Chip &chip) : OpGroup(all), chip(chip) {}
+
+  void dot(tile::DotOp dot);
+
+private:
+  /// One instruction: its intrinsic, the elements of an operand that a lane gives it, and their
+  /// type as the intrinsic declares it.
+  struct Instruction {
+    std::string name;
+    int64_t elements;
+    mlir::Type operand;
+  };
+  /// The instruction that multiplies these types; nullopt if there is none.
+  std::optional<Instruction> instructionFor(mlir::Type left, mlir::Type right, mlir::Type sum);
+  /// The operands of the instructions that multiply one fragment.
+  llvm::SmallVector<mlir::Value> pack(const Instruction &instruction,
+                                      llvm::ArrayRef<unsigned> registers, mlir::Value tile);
+
+  const Chip &chip;
+};
+
+} // namespace tilewright::amdgcn
+
+#endif // TILEWRIGHT_TARGET_AMDGCN_LOWER_MFMA_H
