@@ -1,6 +1,6 @@
 // Facts that the host needs about a kernel: which inputs it may overwrite, and its cost.
 #include "tilewright/dialect/tile/SortOps.h"
-#include "tilewright/transform/tile/ElementBytes.h"
+#include "tilewright/transform/ElementBytes.h"
 #include "tilewright/transform/tile/EmitKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,7 +1,7 @@
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
-#include "tilewright/transform/tile/ElementBytes.h"
+#include "tilewright/transform/ElementBytes.h"
 
 #include "mlir/Analysis/Presburger/IntegerRelation.h"
 #include "mlir/Analysis/Presburger/PresburgerRelation.h"

@@ -2,7 +2,7 @@
 
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/tile/SortOps.h"
-#include "tilewright/transform/tile/ElementBytes.h"
+#include "tilewright/transform/ElementBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,12 +1,12 @@
 // elementBytes: the size of an element in memory.
-#ifndef TILEWRIGHT_TRANSFORM_TILE_ELEMENTBYTES_H
-#define TILEWRIGHT_TRANSFORM_TILE_ELEMENTBYTES_H
+#ifndef TILEWRIGHT_TRANSFORM_ELEMENTBYTES_H
+#define TILEWRIGHT_TRANSFORM_ELEMENTBYTES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <algorithm>
 
-namespace tilewright::tile {
+namespace tilewright {
 
 /// At least one byte, also for elements of a few bits.
 inline int64_t elementBytes(mlir::Type type) {
@@ -17,6 +17,6 @@ inline int64_t elementBytes(mlir::Type type) {
   return std::max<int64_t>(1, type.getIntOrFloatBitWidth() / 8);
 }
 
-} // namespace tilewright::tile
+} // namespace tilewright
 
-#endif // TILEWRIGHT_TRANSFORM_TILE_ELEMENTBYTES_H
+#endif // TILEWRIGHT_TRANSFORM_ELEMENTBYTES_H
