@@ -48,7 +48,8 @@ endfunction()
 
 # With TILEWRIGHT_FILES_PER_UNIT, the compiler reads several files of a target as one unit, in the order in which the target lists
 # them, because most of the time of a small file goes into headers and their templates. Not in groups: a file that has options of
-# its own, and one marked SKIP_UNITY_BUILD_INCLUSION, because a name in it means something else in another file of the target.
+# its own, and one marked SKIP_UNITY_BUILD_INCLUSION: a name in it means something else in another file of the target,
+# or a program links it without the others.
 # CMake's own UNITY_BUILD writes absolute paths into its units, so that ccache would know none of them in another checkout.
 set(TILEWRIGHT_FILES_PER_UNIT 1 CACHE STRING "how many files of a target are compiled as one unit; .ci/run takes 8")
 function(tilewright_group_files name)

@@ -50,6 +50,21 @@ def test_it_holds_the_command_the_plugin_and_the_virtual_gpu(wheel):
     assert re.search(r"\[jax_plugins\]\ntilewright ?= ?tilewright.jax_plugin", points)
 
 
+def test_its_libraries_leave_room_for_those_that_a_program_loads_later():
+    """glibc reserves 1,664 bytes for the static thread-local variables of all libraries that a program loads late. The virtual
+    drivers need some of it, because they handle page faults, so the plugin, which loads them, must not."""
+
+    def static_bytes(library):
+        headers = subprocess.run(["objdump", "-p", BUILD / library], capture_output=True, text=True, check=True).stdout
+        flags = re.search(r"^\s+FLAGS\s+(0x[0-9a-f]+)", headers, re.MULTILINE)
+        if not flags or not int(flags[1], 16) & 0x10:  # DF_STATIC_TLS
+            return 0
+        return int(re.search(r"TLS off.*\n\s+filesz \S+ memsz (0x[0-9a-f]+)", headers)[1], 16)
+
+    assert static_bytes("lib/libtilewright_pjrt.so") == 0
+    assert 0 < static_bytes("lib/vgpu/libcuda.so.1") < 1024 and 0 < static_bytes("lib/vgpu/libamdhip64.so.7") < 1024
+
+
 def test_its_metadata_are_complete(wheel):
     with zipfile.ZipFile(wheel) as content:
         (metadata,) = (name for name in content.namelist() if name.endswith("dist-info/METADATA"))

@@ -2,6 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Pool.h"
+#include "tilewright/vgpu/driver/observe/ObservationKinds.h"
 #include "tilewright/vgpu/driver/observe/Observe.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/vgpu/driver/Settings.h"
-#include "tilewright/vgpu/driver/observe/Observe.h"
+#include "tilewright/vgpu/driver/observe/ObservationKinds.h"
 #include "tilewright/vgpu/run/Collect.h"
 #include "tilewright/vgpu/run/DisassembleCommand.h"
 #include "tilewright/vgpu/run/Process.h"

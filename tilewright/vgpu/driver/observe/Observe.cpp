@@ -1,6 +1,6 @@
 #include "tilewright/vgpu/driver/observe/Observe.h"
 
-#include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/driver/observe/ObservationKinds.h"
 #include "tilewright/vgpu/driver/observe/ObserveCheck.h"
 #include "tilewright/vgpu/driver/observe/ObserveCount.h"
 #include "tilewright/vgpu/driver/observe/ObserveRecord.h"
@@ -10,46 +10,16 @@
 
 namespace tilewright::vgpu::driver {
 
-static std::unique_ptr<Observation> startCheckingOf(const LaunchFacts &) { return startChecking(); }
-
-// One row for each kind of observation; `start` creates the observation of one launch.
-static constexpr std::array kinds{
-    ObservationKind{"all", "all four checks", startCheckingOf},
-    ObservationKind{"races", "unordered accesses, missing fences, registers of wgmma",
-                    startCheckingOf},
-    ObservationKind{"uninit", "reads of shared and device memory that was never written",
-                    startCheckingOf},
-    ObservationKind{"bounds", "accesses before and past the end of allocations", startCheckingOf},
-    ObservationKind{"barriers", "barriers that are used in ways PTX does not define",
-                    startCheckingOf},
-    ObservationKind{"strict", "all rules of PTX, even those from which compilers deviate",
-                    startCheckingOf},
-    ObservationKind{"count",
-                    "instructions, sectors, bank conflicts, tensor-core work and waits by line",
-                    startCounting},
-    ObservationKind{"record", "each launch, to repeat it: module, sizes, parameters and memory",
-                    startRecording},
-};
-
-std::span<const ObservationKind> observationKinds() { return kinds; }
-
-static const ObservationKind *findKind(std::string_view name) {
-  auto found = std::find_if(kinds.begin(), kinds.end(),
-                            [&](const ObservationKind &kind) { return kind.name == name; });
-  return found == kinds.end() ? nullptr : &*found;
-}
-
-Status checkObservationNames(const std::vector<std::string> &names) {
-  for (const std::string &name : names)
-    if (!findKind(name)) {
-      std::vector<std::string_view> known;
-      for (const ObservationKind &kind : kinds)
-        known.push_back(kind.name);
-      return Status(Error::vgpuSetting,
-                    concat("unknown check '", name, "' in TILEWRIGHT_VGPU_CHECK; the checks are ",
-                           listed(known)));
-    }
-  return Status();
+static std::unique_ptr<Observation> start(ObserverKind observer, const LaunchFacts &facts) {
+  switch (observer) {
+  case ObserverKind::checker:
+    return startChecking();
+  case ObserverKind::counter:
+    return startCounting(facts);
+  case ObserverKind::recorder:
+    return startRecording(facts);
+  }
+  return nullptr;
 }
 
 namespace {
@@ -87,13 +57,13 @@ private:
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts) {
   std::vector<std::unique_ptr<Observation>> all;
-  std::vector<decltype(ObservationKind::start)> started; // all checks have the same start function
+  std::vector<ObserverKind> started;
   for (const std::string &name : names) {
-    const ObservationKind *kind = findKind(name);
-    if (!kind || std::find(started.begin(), started.end(), kind->start) != started.end())
+    const ObservationKind *kind = findObservationKind(name);
+    if (!kind || std::find(started.begin(), started.end(), kind->observer) != started.end())
       continue;
-    started.push_back(kind->start);
-    if (std::unique_ptr<Observation> one = kind->start(facts))
+    started.push_back(kind->observer);
+    if (std::unique_ptr<Observation> one = start(kind->observer, facts))
       all.push_back(std::move(one));
   }
   if (all.size() > 1)

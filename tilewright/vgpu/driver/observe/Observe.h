@@ -38,18 +38,6 @@ public:
   virtual std::string report() const { return ""; }
 };
 
-/// A kind of observation that TILEWRIGHT_VGPU_CHECK can name. A checker or a counter
-/// adds a row to the table in Observe.cpp.
-struct ObservationKind {
-  std::string_view name;
-  std::string_view summary;
-  std::unique_ptr<Observation> (*start)(const LaunchFacts &facts);
-};
-std::span<const ObservationKind> observationKinds();
-
-/// Checks that each name is the name of a kind.
-///  - vgpuSetting: unknown name.
-Status checkObservationNames(const std::vector<std::string> &names);
 /// Starts the observations of the kinds with these names; null if there are none.
 std::unique_ptr<Observation> startObservation(const std::vector<std::string> &names,
                                               const LaunchFacts &facts);
