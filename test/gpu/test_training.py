@@ -39,14 +39,14 @@ def run(platform, script="adam.py", options=(), **variables):
     return before, said | {"loss": numpy.asarray(said["loss"])}
 
 
-@pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("chip", ["sm_80", "sm_90a", "gfx942", "gfx950"])
 def test_adam_on_the_virtual_gpu(chip, tmp_path):
     report = tmp_path / "report.txt"
     kind, ours = run("tilewright,cpu", TILEWRIGHT_LIBRARY=str(LIBRARY), TILEWRIGHT_TARGET=f"vgpu:{chip}",
                      TILEWRIGHT_VGPU_CHECK="all", TILEWRIGHT_VGPU_REPORT=str(report))  # fmt: skip
     _, theirs = run("cpu")
     ours, theirs = ours["loss"], theirs["loss"]
-    assert kind == ["tilewright cuda " + {"sm_80": "8.0", "sm_90a": "9.0"}[chip]], kind
+    assert kind == [{"sm_80": "tilewright cuda 8.0", "sm_90a": "tilewright cuda 9.0"}.get(chip, f"tilewright rocm {chip}")], kind
     assert len(ours) == len(theirs) == 20 and theirs[-1] < theirs[0] / 10
     apart = numpy.max(numpy.abs(ours - theirs) / numpy.abs(theirs))
     print(f"{chip}: losses at most {apart:.1e} apart, relatively")
