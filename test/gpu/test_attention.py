@@ -1,4 +1,4 @@
-"""Attention as JAX users write it is one kernel on GPUs: no tensor has an element for each query and key.
+"""Attention as JAX users write it is one kernel on GPUs, and its gradients are two: no tensor has an element for each query and key.
 
     pytest test/gpu/test_attention.py -k "sm_90a and causal" --order latest
 
@@ -102,6 +102,18 @@ MORE = {
 }  # fmt: skip
 
 
+# Their gradients have other kernels, too: that of the added queries is a sum.
+WITHOUT_GRADIENTS = ("added",)
+
+
+def with_gradients(function):
+    def differentiated(q, k, v, cotangent):
+        result, backward = jax.vjp(function, q, k, v)
+        return result, *backward(cotangent.astype(result.dtype))
+
+    return differentiated
+
+
 def run(*arguments, **environment):
     done = subprocess.run([str(word) for word in arguments], capture_output=True, text=True, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -109,36 +121,47 @@ def run(*arguments, **environment):
 
 
 class Case:
-    """A program, its inputs and its exact result."""
+    """A program, its inputs and its exact results."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, has_gradients=False):
         function, dtype, batch, queries, keys, heads, key_heads, width = (SPELLINGS | MORE)[name]
         self.name, self.folder, self.type = name, folder, np.dtype(dtype)
         self.queries, self.keys, self.scores = queries, keys, batch * heads * queries * keys
         random = np.random.default_rng(0)
         shapes = [(batch, queries, heads, width), (batch, keys, key_heads, width), (batch, keys, key_heads, width)]
+        if has_gradients:
+            shapes.append(jax.eval_shape(function, *[jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]).shape)
+            function = with_gradients(function)
         inputs = [random.standard_normal(shape).astype(self.type) for shape in shapes]
         # Large scores: weights below 2^-24, and maxima that change from block to block.
         inputs[0] *= self.type.type(2)
         self.program = folder / "program.mlirbc"
         self.program.write_bytes(jax.export.export(jax.jit(function), platforms=["cuda"])(*inputs).mlir_module_serialized)
         with jax.enable_x64(True):
-            self.exact = np.asarray(jax.jit(function)(*[jnp.asarray(array, jnp.float64) for array in inputs]))
+            self.exact = jax.tree.map(np.asarray, jax.tree.leaves(jax.jit(function)(*[jnp.asarray(x, jnp.float64) for x in inputs])))
         self.inputs = []
         for index, array in enumerate(inputs):
             np.save(folder / f"{index}.npy", array)
             self.inputs.append(f"--input={folder}/{index}.npy")
 
     @functools.cached_property
-    def separate_error(self):
-        return self.error() if "exact" in self.name else self.error("--target=vgpu:sm_80", "--fuse.attention=false")
+    def separate_errors(self):
+        return self.errors() if "exact" in self.name else self.errors("--target=vgpu:sm_80", "--fuse.attention=false")
 
-    def error(self, *options, **environment):
+    def errors(self, *options, **environment):
+        """The largest error of each result."""
         run(TOOLS / "tilewright", "run", self.program, f"--output={self.folder}/result", *self.inputs, *options, **environment)
-        result = np.load(self.folder / "result0.npy")
-        result = result.view(self.type) if result.dtype.kind == "V" else result
-        np.testing.assert_array_equal(np.isnan(result), np.isnan(self.exact))
-        return np.nanmax(np.abs(result.astype(np.float64) - self.exact))
+        errors = []
+        for index, exact in enumerate(self.exact):
+            result = np.load(self.folder / f"result{index}.npy")
+            result = result.view(self.type) if result.dtype.kind == "V" else result
+            np.testing.assert_array_equal(np.isnan(result), np.isnan(exact))
+            errors.append(np.nanmax(np.abs(result.astype(np.float64) - exact)))
+        return np.array(errors)
+
+    def bits(self):
+        """The results of the last run."""
+        return [(self.folder / f"result{index}.npy").read_bytes() for index in range(len(self.exact))]
 
     def has_scores(self, text):
         """Whether a tensor has an element for each query and key of each head."""
@@ -153,21 +176,47 @@ def case(request, tmp_path_factory):
     return Case(request.param, tmp_path_factory.mktemp(request.param))
 
 
-def compare(case, chip, order):
+@pytest.fixture(scope="module")
+def differentiated(request, tmp_path_factory):
+    return Case(request.param, tmp_path_factory.mktemp(request.param), has_gradients=True)
+
+
+def compile_and_check(case, chip, order):
+    """The errors and bits of the results, and the program and the kernels of its plan."""
     dump, report = case.folder / chip, case.folder / f"{chip}.txt"
     checks = {"TILEWRIGHT_VGPU_CHECK": "all", "TILEWRIGHT_VGPU_ORDER": order, "TILEWRIGHT_VGPU_REPORT": str(report)}
-    fused = case.error(f"--target=vgpu:{chip}", f"--compile.dump-dir={dump}", **checks)
+    fused = case.errors(f"--target=vgpu:{chip}", f"--compile.dump-dir={dump}", **checks)
+    bits = case.bits()
     assert not report.exists() or "no findings" in report.read_text(), report.read_text()
-
     (tiled,) = dump.glob("*-tile.mlir")
     program, *kernels = tiled.read_text().split("tile.kernel")
+    assert not case.has_scores(program), program
+    print(f"{chip}, {case.name}: error {fused}, of separate kernels {case.separate_errors}")
+    return fused, bits, program, kernels
+
+
+def compare(case, chip, order):
+    fused, _, program, kernels = compile_and_check(case, chip, order)
     assert sum("tile.dot" in kernel for kernel in kernels) == 1, program
     # Others have a kernel for a bias that the program computes, or for an epilogue behind a reshape.
     assert program.count("exec.launch") <= (1 if case.name in SPELLINGS else 2), program
-    assert not case.has_scores(program), program
+    assert np.all(fused <= 2 * case.separate_errors)
 
-    print(f"{chip}, {case.name}: error {fused:.2e}, of separate kernels {case.separate_error:.2e}")
-    assert fused <= 2 * case.separate_error
+
+def compare_gradients(case, chip, order):
+    """One kernel sums over keys, one over queries. Lengths mask the result and the cotangent, which are kernels of their own."""
+    fused, bits, program, kernels = compile_and_check(case, chip, order)
+    assert sum("tile.dot" in kernel for kernel in kernels) == 3, program
+    if case.name in SPELLINGS:
+        assert program.count("exec.launch") <= (5 if case.name == "lengths" else 3), program
+    # The sum of a row of gradients is computed from the result, which is rounded to its type, or is a product of numbers rounded to tf32.
+    is_strict = case.name in SPELLINGS or "exact" in case.name
+    rounding = 0 if is_strict else 2**-10 if case.type == np.float32 else ml_dtypes.finfo(case.type).eps
+    largest = np.array([np.nanmax(np.abs(exact)) for exact in case.exact])
+    assert np.all(fused <= 2 * case.separate_errors + rounding * largest)
+    # The order of the points changes no bits.
+    case.errors(f"--target=vgpu:{chip}", TILEWRIGHT_VGPU_ORDER="eager")
+    assert bits == case.bits()
 
 
 # Masks, and the pairs of a block of 64 queries and one of 64 keys in which they show something.
@@ -180,15 +229,27 @@ MASKED = {
 }
 
 
+def multiply_adds(function, inputs, folder):
+    """Counts those of a function of `inputs` tensors of 256 positions and 32 columns, in all of its kernels."""
+    tensors = [jnp.zeros((1, 256, 1, 32), jnp.float16)] * inputs
+    (folder / "program.mlirbc").write_bytes(jax.export.export(jax.jit(function), platforms=["cuda"])(*tensors).mlir_module_serialized)
+    run(TOOLS / "tilewright", "run", folder / "program.mlirbc", *["--input=1x256x1x32xf16=1"] * inputs, f"--output={folder}/o",
+        "--target=vgpu:sm_80", TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(folder / "counts"))  # fmt: skip
+    reports = [json.loads(file.read_text()) for file in (folder / "counts").glob("*.counts.json")]
+    return sum(sum(report["total"]["multiply_adds"].values()) for report in reports)
+
+
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_blocks_are_not_computed(name, tmp_path):
     function, pairs = MASKED[name]
-    inputs = [jnp.zeros((1, 256, 1, 32), jnp.float16)] * 3
-    (tmp_path / "program.mlirbc").write_bytes(jax.export.export(jax.jit(function), platforms=["cuda"])(*inputs).mlir_module_serialized)
-    run(TOOLS / "tilewright", "run", tmp_path / "program.mlirbc", *["--input=1x256x1x32xf16=1"] * 3, f"--output={tmp_path}/o",
-        "--target=vgpu:sm_80", TILEWRIGHT_VGPU_CHECK="count", TILEWRIGHT_VGPU_COUNTS=str(tmp_path / "counts"))  # fmt: skip
-    (report,) = [json.loads(file.read_text()) for file in (tmp_path / "counts").glob("*.counts.json")]
-    assert sum(report["total"]["multiply_adds"].values()) == pairs * 64 * 64 * (32 + 32)
+    assert multiply_adds(function, 3, tmp_path) == pairs * 64 * 64 * (32 + 32)
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_blocks_have_no_gradients(name, tmp_path):
+    """Two products in the forward pass, three for the gradient of the queries, four for those of keys and values."""
+    function, pairs = MASKED[name]
+    assert multiply_adds(with_gradients(function), 4, tmp_path) == pairs * 64 * 64 * 32 * (2 + 3 + 4)
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -201,3 +262,15 @@ def test_attention_is_one_kernel(case, chip, pytestconfig):
 @pytest.mark.parametrize("case", MORE, indirect=True)
 def test_other_sizes_and_masks(case, chip, pytestconfig):
     compare(case, chip, pytestconfig.getoption("--order"))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("differentiated", SPELLINGS, indirect=True)
+def test_gradients_are_two_kernels(differentiated, chip, pytestconfig):
+    compare_gradients(differentiated, chip, pytestconfig.getoption("--order"))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("differentiated", [name for name in MORE if name not in WITHOUT_GRADIENTS], indirect=True)
+def test_gradients_of_other_sizes_and_masks(differentiated, chip, pytestconfig):
+    compare_gradients(differentiated, chip, pytestconfig.getoption("--order"))

@@ -283,25 +283,34 @@ static void markWork(exec::AttentionOp op, SymbolTable &symbols) {
   setWork(op, sum.flops, sum.transcendentals, cost);
 }
 
-/// The cost of its gradients, as if no block were masked and each block were computed once.
-static void markWork(exec::AttentionBackwardOp op, SymbolTable &symbols) {
-  const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(op.getSizes());
-  const Arithmetic ofElement = ofScalars(
-      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue())
-          .getBody());
-  Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
-  artifact::StepCost cost;
+/// Computes the cost of the gradients of attention, as if no block were masked and each block were
+/// computed once for all of them, and adds their products to `cost`.
+static Arithmetic ofGradients(ArrayRef<int64_t> all, ArrayRef<int64_t> gradients,
+                              Arithmetic ofElement, Type element, artifact::StepCost &cost) {
+  const auto [heads, queries, keys, depth, width, scores] = AttentionSizes(all);
   addLarger(heads, queries, keys, depth, element, cost);
   addLarger(heads, queries, keys, width, element, cost);
   int64_t summed = depth + width; // for each score, in all products
-  for (int64_t gradient : op.getGradients()) {
+  for (int64_t gradient : gradients) {
+    if (gradient == 3) // a number for each row, without a product
+      continue;
     const int64_t columns = gradient == 2 ? width : depth;
     summed += columns;
     addLarger(heads, gradient == 0 ? queries : keys, columns, gradient == 0 ? keys : queries,
               element, cost);
   }
-  setWork(op, scores * (2 * static_cast<double>(summed) + ofElement.flops),
-          scores * ofElement.transcendentals, cost);
+  return {scores * (2 * static_cast<double>(summed) + ofElement.flops),
+          scores * ofElement.transcendentals};
+}
+
+static void markWork(exec::AttentionBackwardOp op, SymbolTable &symbols) {
+  auto gradient =
+      symbols.lookup<func::FuncOp>(cast<FlatSymbolRefAttr>((*op.getBodies())[0]).getValue());
+  artifact::StepCost cost;
+  const Arithmetic sum =
+      ofGradients(op.getSizes(), op.getGradients(), ofScalars(gradient.getBody()),
+                  cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType(), cost);
+  setWork(op, sum.flops, sum.transcendentals, cost);
 }
 
 void markWork(ModuleOp module) {
@@ -317,6 +326,10 @@ void markWork(ModuleOp module) {
     fusion.walk([&](exec::ScaledMatmulOp product) { addProduct(product, cost); });
     fusion.walk([&](exec::SoftmaxDotOp op) {
       sum = ofAttention(op.getSizes(), op.getBody(),
+                        cast<RankedTensorType>(op.getOperand(0).getType()).getElementType(), cost);
+    });
+    fusion.walk([&](exec::SoftmaxDotBackwardOp op) {
+      sum = ofGradients(op.getSizes(), op.getGradients(), ofScalars(op.getBody()),
                         cast<RankedTensorType>(op.getOperand(0).getType()).getElementType(), cost);
     });
     setWork(fusion, sum.flops, sum.transcendentals, cost);

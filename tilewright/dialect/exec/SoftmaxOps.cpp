@@ -83,8 +83,8 @@ LogicalResult SoftmaxDotBackwardOp::verify() {
                          << getNumResults() << " results";
   int64_t last = -1;
   for (int64_t gradient : getGradients()) {
-    if (gradient <= last || gradient > 2)
-      return emitOpError("needs gradients in ascending order, each of 0, 1 and 2 at most once");
+    if (gradient <= last || gradient > 3)
+      return emitOpError("needs gradients in ascending order, each of 0, 1, 2 and 3 at most once");
     last = gradient;
   }
   return success();

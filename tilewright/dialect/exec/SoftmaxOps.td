@@ -62,20 +62,21 @@ def Exec_SoftmaxDotBackwardOp : Exec_Op<"softmax_dot_backward", [Pure, IsolatedF
     `row_dot[h…, m]      = sum over n of cotangent[h…, m, n] * result[h…, m, n]`
     `weight, gradient [h…, m, k] = body(product, cotangents, row_dot, m, k, inputs…)`
 
-    `gradients` lists the results: 0 for `sum over k of gradient * keys`, 1 for `sum over m of gradient * queries`, 2 for `sum over m of weight * cotangent`.
-    Results 1 and 2 are also summed over dimensions h that they lack.
+    `gradients` lists the results: 0 for `sum over k of gradient * keys`, 1 for `sum over m of gradient * queries`, 2 for `sum over m of weight * cotangent`,
+    3 for `row_dot`, of f32 and the dimensions h…, m. Results 1 and 2 are also summed over dimensions h that they lack.
 
-    The operands are queries, keys, values, the cotangent and the result of exec.softmax_dot, then inputs, among them its `row_values`. `sizes` and `dims` are as in
+    The operands are queries, keys, values, the cotangent and the result of exec.softmax_dot, or `row_dot` instead of the result if `reads_row_dot`; then inputs, among them its `row_values`. `sizes` and `dims` are as in
     exec.softmax_dot. The body yields also whether an element is visible: if no element of a block is, all its weights and gradients are 0. Before the products,
-    weights are rounded to `weight_type` and gradients to `gradient_type`.
+    weights are rounded to `weight_type` and gradients to `gradient_type`. With `tf32`, all products may round operands of f32 to tf32.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands_, DenseI64ArrayAttr:$sizes,
       TypedArrayAttrBase<DenseI64ArrayAttr, "lists of dimensions">:$dims, TypeAttr:$weight_type,
-      TypeAttr:$gradient_type, DenseI64ArrayAttr:$gradients);
+      TypeAttr:$gradient_type, DenseI64ArrayAttr:$gradients, UnitAttr:$reads_row_dot, UnitAttr:$tf32);
   let results = (outs Variadic<AnyRankedTensor>:$results_);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type `gradients` $gradient_type $gradients attr-dict
+    `(` $operands_ `)` `sizes` $sizes `dims` $dims `weights` $weight_type `gradients` $gradient_type $gradients
+    (`reads_row_dot` $reads_row_dot^)? (`tf32` $tf32^)? attr-dict
     `:` functional-type($operands_, $results_) $body
   }];
   let hasVerifier = 1;

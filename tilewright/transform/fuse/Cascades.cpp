@@ -75,8 +75,8 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
         continue;
       Location loc = last->getLoc();
       std::string why;
-      exec::SoftmaxDotOp op = cascade::replaceByAttention(
-          *found, /*hasBackward=*/!exec::targetOf(getOperation()).isGpu(), why);
+      exec::SoftmaxDotOp op =
+          cascade::replaceByAttention(*found, exec::targetOf(getOperation()).isGpu(), why);
       if (!op) {
         refused.insert(last);
         remark::missed(loc, opts) << remark::add(
@@ -90,7 +90,10 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
           << remark::reason("{0}", "no tensor has an element for each query and key");
       if (!op.getRowValues().empty())
         remark::passed(loc, opts)
-            << remark::add("{0}", "the gradients of attention become one kernel")
+            << remark::add("{0}", exec::targetOf(getOperation()).isGpu()
+                                      ? "the gradients of attention become a kernel that sums over "
+                                        "keys and one that sums over queries"
+                                      : "the gradients of attention become one kernel")
             << remark::reason("{0}", "weights are computed again from a maximum and a sum");
       return true;
     }

@@ -165,8 +165,8 @@ def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
     a change of the earlier result; otherwise a missed remark with the condition that fails. `cascade/README.md` has the rule.
 
     With `attention`, and unless the target is a GPU without matrix instructions, a maximum, a sum and a product that are the softmax of another product's results times values
-    become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not. On CPUs, products of its gradients may read them: they
-    become `exec.softmax_dot_backward`.
+    become `exec.softmax_dot`, if nothing else reads the scores; a remark "attention" says so, or why not. Products of its gradients may read them: they
+    become `exec.softmax_dot_backward`, one op on CPUs, and on GPUs one op that sums over keys and one that sums over queries.
 
     With `block-size`, the reductions of the function's largest cascade are computed in blocks of elements, in sequence: this shows
     what a kernel would compute, and the evaluator judges it.

@@ -37,6 +37,9 @@ bool isProduct(exec::FusionOp fusion) {
 bool isAttention(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<exec::SoftmaxDotOp>().empty();
 }
+bool isGradientOfAttention(exec::FusionOp fusion) {
+  return !bodyOf(fusion).getOps<exec::SoftmaxDotBackwardOp>().empty();
+}
 bool isReduction(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ReduceOp>().empty();
 }
@@ -49,6 +52,11 @@ bool isGather(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::GatherOp>().empty();
 }
 
+/// Whether an op has a kernel of its own, which reads constants from memory, too.
+bool hasOwnKernel(Operation *op) {
+  return isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp, exec::SoftmaxDotBackwardOp>(op);
+}
+
 /// Wraps one op in a fusion, together with its splat constants, except those that its kernel reads
 /// from memory.
 exec::FusionOp wrap(Operation *op) {
@@ -56,8 +64,7 @@ exec::FusionOp wrap(Operation *op) {
   llvm::SmallSetVector<Value, 4> read;
   for (OpOperand &operand : indexing::readOperands(op)) {
     Operation *source = operand.get().getDefiningOp();
-    if (!source || classify(source) != OpClass::splat ||
-        isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(op))
+    if (!source || classify(source) != OpClass::splat || hasOwnKernel(op))
       read.insert(operand.get());
   }
   SmallVector<Value> inputs(read.getArrayRef());
@@ -86,16 +93,22 @@ exec::FusionOp wrap(Operation *op) {
   return fusion;
 }
 
-/// Merges the two fusions at the consumer's position. The producer must have no other reader.
-exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef reason) {
-  OpBuilder builder(consumer);
+/// Merges the two fusions, at the consumer's position unless another one is given. The producer
+/// must have no other reader, unless the merged fusion also `keeps` its results, before its own.
+exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef reason,
+                     bool keeps = false, Operation *position = nullptr) {
+  OpBuilder builder(position ? position : consumer.getOperation());
   llvm::SmallSetVector<Value, 8> inputs(producer.getInputs().begin(), producer.getInputs().end());
   for (Value input : consumer.getInputs())
     if (input.getDefiningOp() != producer)
       inputs.insert(input);
   // For a chain of two matmuls, the name starts with the first.
   const std::string name = (producer.getName() + "_" + consumer.getName()).str();
-  auto merged = exec::FusionOp::create(builder, consumer.getLoc(), consumer.getResultTypes(), name,
+  SmallVector<Type> types;
+  if (keeps)
+    llvm::append_range(types, producer.getResultTypes());
+  llvm::append_range(types, consumer.getResultTypes());
+  auto merged = exec::FusionOp::create(builder, consumer.getLoc(), types, name,
                                        inputs.getArrayRef(), builder.getStringAttr(reason));
   Block *block = builder.createBlock(&merged.getBody());
   IRMapping mapping;
@@ -110,10 +123,18 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
     return llvm::map_to_vector(bodyOf(from).getTerminator()->getOperands(),
                                [&](Value value) { return inside.lookup(value); });
   };
-  mapping.map(producer.getResults(), copy(producer));
-  exec::YieldOp::create(builder, consumer.getLoc(), copy(consumer));
-  consumer.replaceAllUsesWith(merged.getResults());
+  const SmallVector<Value> produced = copy(producer);
+  mapping.map(producer.getResults(), produced);
+  SmallVector<Value> results;
+  if (keeps)
+    results = produced;
+  llvm::append_range(results, copy(consumer));
+  exec::YieldOp::create(builder, consumer.getLoc(), results);
+  const unsigned kept = keeps ? producer->getNumResults() : 0;
+  consumer.replaceAllUsesWith(merged.getResults().drop_front(kept));
   consumer.erase();
+  if (keeps)
+    producer.replaceAllUsesWith(merged.getResults().take_front(kept));
   producer.erase();
   return merged;
 }
@@ -270,6 +291,10 @@ const char *refusePlainEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   // Attention computes each value at the result's elements, so values may have any shape, except
   // those that depend on the result.
   const bool isFree = isAttention(product);
+  if (llvm::any_of(reader.getInputs(), [&](Value input) {
+        return input.getDefiningOp() == product && input != product.getResult(0);
+      }))
+    return "it reads numbers of rows";
   const auto shape = cast<RankedTensorType>(product.getResult(0).getType()).getShape();
   auto isWhole = [&](Value value) {
     return cast<RankedTensorType>(value.getType()).getShape() == shape;
@@ -342,7 +367,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<exec::FusionOp>(op))
         return WalkResult::skip();
-      if (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(op) ||
+      if (hasOwnKernel(op) ||
           (isa_and_present<stablehlo::StablehloDialect>(op->getDialect()) &&
            !isa<stablehlo::ConstantOp, stablehlo::ReshapeOp>(op) && indexing::canTile(op)))
         alone.push_back(op);
@@ -372,7 +397,7 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
     for (exec::FusionOp product : products)
       takeNeighbours(product);
     for (exec::FusionOp attention : attentions)
-      takeReader(attention, "attention with an epilogue");
+      takeEpilogue(attention);
     for (exec::FusionOp update : updates)
       takeProducers(update);
   }
@@ -453,6 +478,45 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
       }
     }
     takeReader(product, "a product with an epilogue");
+  }
+
+  /// Where attention and its epilogue may be computed together, if other fusions also read results
+  /// of attention; null if nowhere.
+  static Operation *positionOf(exec::FusionOp attention, exec::FusionOp epilogue) {
+    Block *block = attention->getBlock();
+    auto isKnown = [&](Value input) {
+      Operation *source = input.getDefiningOp();
+      return !source || source == attention || source->getBlock() != block ||
+             source->isBeforeInBlock(attention);
+    };
+    if (llvm::all_of(epilogue.getInputs(), isKnown))
+      return attention;
+    auto isLater = [&](Operation *user) {
+      return user == epilogue || epilogue->isBeforeInBlock(block->findAncestorOpInBlock(*user));
+    };
+    return llvm::all_of(attention->getUsers(), isLater) ? epilogue.getOperation() : nullptr;
+  }
+
+  /// Merges attention with an epilogue. If gradients read its results too, the fusion has them and
+  /// those of the epilogue.
+  void takeEpilogue(exec::FusionOp attention) {
+    const StringRef reason = "attention with an epilogue";
+    if (attention->getNumResults() == 1)
+      return takeReader(attention, reason);
+    for (Operation *user : attention.getResult(0).getUsers()) {
+      auto reader = dyn_cast<exec::FusionOp>(user);
+      if (!reader || isGradientOfAttention(reader))
+        continue;
+      const char *refusal = refusePlainEpilogue(attention, reader);
+      Operation *position = refusal ? nullptr : positionOf(attention, reader);
+      if (!refusal && !position)
+        refusal = "it reads a later value, and another kernel reads attention before it";
+      say(reader.getLoc(), attention, reader, refusal);
+      if (refusal)
+        continue;
+      merge(attention, reader, reason, /*keeps=*/true, position);
+      return;
+    }
   }
 
   /// Merges a fusion with its only reader. A reader after a reshape sees a different shape, so it

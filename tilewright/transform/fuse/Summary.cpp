@@ -66,8 +66,9 @@ struct VerifyFused : impl::VerifyFusedPassBase<VerifyFused> {
       if (auto fusion = dyn_cast<exec::FusionOp>(op)) {
         for (Operation &inner : fusion.getBody().front().without_terminator())
           if (classify(&inner) == OpClass::other && !canFuseGather(&inner) &&
-              !(isGpu && (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp>(inner) ||
-                          indexing::canTile(&inner))))
+              !(isGpu &&
+                (isa<exec::ScaledMatmulOp, exec::SoftmaxDotOp, exec::SoftmaxDotBackwardOp>(inner) ||
+                 indexing::canTile(&inner))))
             return complain(&inner, "is in a fusion, but no kernel can be generated for it");
         return WalkResult::skip();
       }

@@ -10,6 +10,7 @@
 #include "tilewright/transform/tile/RowKernels.h"
 #include "tilewright/transform/tile/Tiling.h"
 #include "tilewright/transform/tile/attention/EmitAttention.h"
+#include "tilewright/transform/tile/attention/EmitGradients.h"
 #include "tilewright/transform/tile/scaled/EmitScaled.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -198,16 +199,20 @@ static const KnownKernels::Known *makeKernel(exec::FusionOp fusion, SymbolTable 
                                              KnownKernels &kernels, const Capacities &capacities,
                                              std::string &reason) {
   OpBuilder builder(fusion.getContext());
-  const bool isAttention = attentionOf(fusion) != nullptr;
-  if (isAttention || hasScaledProduct(fusion)) {
+  const bool isAttention = attentionOf(fusion) != nullptr,
+             isGradient = gradientsOf(fusion) != nullptr;
+  if (isAttention || isGradient || hasScaledProduct(fusion)) {
     const std::string name = symbolName(fusion.getName());
-    KernelOp kernel = isAttention ? emitAttentionKernel(builder, fusion, name, capacities)
-                                  : emitScaledKernel(builder, fusion, name, capacities, reason);
+    KernelOp kernel = isAttention  ? emitAttentionKernel(builder, fusion, name, capacities)
+                      : isGradient ? emitGradientKernel(builder, fusion, name, capacities, reason)
+                                   : emitScaledKernel(builder, fusion, name, capacities, reason);
     if (!kernel)
       return nullptr;
     insertKernel(symbols, kernel);
     TILEWRIGHT_LOG(DEBUG_TYPE, fusion, "becomes kernel '", kernel.getSymName(), "' of ",
-                   isAttention ? "attention" : "a scaled product");
+                   isAttention  ? "attention"
+                   : isGradient ? "the gradients of attention"
+                                : "a scaled product");
     return kernels.add(
         fusion, kernel,
         llvm::to_vector(llvm::seq<int>(0, static_cast<int>(fusion->getNumOperands()))));

@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(fuse-cascades))' | FileCheck %s
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(fuse-cascades), cpu-lower-attention)' | FileCheck %s --check-prefix=CPU
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(nvptx-attach-target{chip=sm_80},func.func(fuse-cascades))' | FileCheck %s --check-prefix=GPU
 // RUN: tilewright-opt %s -o /dev/null --remark-policy=all --remarks-filter=fuse --remark-format=emitRemark --pass-pipeline='builtin.module(func.func(fuse-cascades))' 2>&1 | FileCheck %s --check-prefix=WHY
 
 /// Attention and its gradients as jax.vjp writes them: the softmax keeps its exponentials, and the gradient of a weight is divided by the sum.
@@ -14,6 +15,15 @@
 // CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %[[DOT:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: f32, %[[SUM:.*]]: f32):
 // CHECK: exec.yield_gradient %{{.*}}, %{{.*}} visible %{{.*}} : f32, f32
 // CHECK: return %[[R]], %[[G]]#0, %[[G]]#1, %[[G]]#2
+
+/// On a GPU, one kernel sums over keys, and also computes the products of rows; the other one sums over queries.
+// GPU-LABEL: func.func @gradients
+// GPU: %[[R:.*]], %[[ROWS:.*]]:2 = exec.softmax_dot(%arg0, %arg1, %arg2)
+// GPU: %[[DQ:.*]]:2 = exec.softmax_dot_backward(%arg0, %arg1, %arg2, %arg3, %[[R]], %[[ROWS]]#0, %[[ROWS]]#1)
+// GPU-SAME: gradients f32 [0, 3] tf32 : {{.*}} -> (tensor<2x32x8xf32>, tensor<2x32xf32>)
+// GPU: %[[DKV:.*]]:2 = exec.softmax_dot_backward(%arg0, %arg1, %arg2, %arg3, %[[DQ]]#1, %[[ROWS]]#0, %[[ROWS]]#1)
+// GPU-SAME: gradients f32 [1, 2] reads_row_dot tf32 : {{.*}} -> (tensor<2x8x32xf32>, tensor<2x32x8xf32>)
+// GPU: return %[[R]], %[[DQ]]#0, %[[DKV]]#0, %[[DKV]]#1
 
 // CPU: exec.attention(
 // CPU: exec.attention_backward(

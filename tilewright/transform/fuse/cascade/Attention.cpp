@@ -12,16 +12,14 @@ bool looksLikeAttention(const Cascade &cascade) {
          llvm::any_of(cascade.reductions, [](const Reduction &r) { return r.isMatmul(); });
 }
 
-exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool hasBackward, std::string &why) {
+exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool isGpu, std::string &why) {
   AttentionMatcher match(cascade);
   BackwardMatcher backward(match);
-  if (!match.match() ||
-      (!match.otherProducts.empty() &&
-       (hasBackward ? !backward.match() : !match.fail("other products read the weights")))) {
+  if (!match.match() || (!match.otherProducts.empty() && !backward.match())) {
     why = match.why;
     return {};
   }
-  match.result.followMovement(/*isGpu=*/!hasBackward);
+  match.result.followMovement(isGpu);
   exec::SoftmaxDotOp op = match.create(/*hasRowValues=*/!match.otherProducts.empty());
   // The cotangent may be computed from the result, so replace the result first.
   SmallVector<Value> dead = {match.result.value};

@@ -13,9 +13,9 @@ bool looksLikeAttention(const Cascade &cascade);
 
 /// Replaces a cascade by `exec.softmax_dot`, after which no tensor has an element for each query
 /// and key; its ops are erased. Other products that read the weights become
-/// `exec.softmax_dot_backward`, if `hasBackward`. Returns null, and the reason in `why`, if that is
-/// not possible. Other cascades of the block are not valid afterwards.
-exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool hasBackward, std::string &why);
+/// `exec.softmax_dot_backward`. Returns null, and the reason in `why`, if that is not possible.
+/// Other cascades of the block are not valid afterwards.
+exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool isGpu, std::string &why);
 
 } // namespace tilewright::cascade
 

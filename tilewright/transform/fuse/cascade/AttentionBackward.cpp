@@ -253,7 +253,7 @@ bool BackwardMatcher::match() {
   Type gradientType = ofQueries.dot ? ofQueries.rounded : ofKeys.rounded;
   if (gradientType && ofValues.dot && gradientType != ofValues.rounded)
     return forward.fail("weights and gradients are rounded to different types");
-  for (const Product &product : products) {
+  for (Product &product : products) {
     if (!product.dot)
       continue;
     for (Type type : {product.rounded, typeOf(product.result.value).getElementType(),
@@ -263,7 +263,11 @@ bool BackwardMatcher::match() {
         return forward.fail("a gradient has numbers other than floats of 8 to 32 bits");
     if (!checkNumbers(*product.map))
       return false;
+    if (isGpu() && product.dot.getAlgorithm())
+      return forward.fail("a product names an algorithm");
   }
+  if (isGpu() && productOfCotangents() && productOfCotangents().getAlgorithm())
+    return forward.fail("a product names an algorithm");
   return isOnlyReader() && forward.placeInputs(inputs);
 }
 
@@ -426,81 +430,138 @@ std::pair<RankedTensorType, View> BackwardMatcher::resultOf(unsigned number) con
   return {RankedTensorType::get(shape, typeOf(like).getElementType()), view};
 }
 
-SmallVector<Value> BackwardMatcher::replace(exec::SoftmaxDotOp op) {
-  // Insert before the first product whose result is replaced.
-  Operation *position = nullptr;
-  for (const Product &product : products)
-    if (product.dot && (!position || product.dot->isBeforeInBlock(position)))
-      position = product.dot;
-  OpBuilder builder(position);
-  Location loc = position->getLoc();
+exec::SoftmaxDotBackwardOp BackwardMatcher::create(OpBuilder &builder, exec::SoftmaxDotOp op,
+                                                   ArrayRef<int64_t> gradients, Value rowDot) {
+  Location loc = builder.getInsertionPoint()->getLoc();
   Operand result = forward.result;
   result.value = op.getResult();
-  // Whether a cotangent is the result itself, possibly before a transpose.
-  if (cotangent == forward.result || cotangent == unmoved)
-    cotangent = result;
   SmallVector<Value> operands;
   SmallVector<Attribute> dims;
   auto add = [&](Value value, const View &view) {
     operands.push_back(value);
     dims.push_back(forward.numbered(builder, view));
   };
-  for (const Operand &operand : {forward.queries, forward.keys, forward.values, cotangent, result})
+  const View rows(ArrayRef(forward.order).drop_back(3));
+  for (const Operand &operand : {forward.queries, forward.keys, forward.values, cotangent})
     add(operand.value, operand.dims);
+  if (rowDot)
+    add(rowDot, rows);
+  else
+    add(result.value, result.dims);
   SmallVector<Type> arguments(3, builder.getF32Type());
   arguments.append(2, builder.getI32Type());
   for (const Node *input : inputs) {
     add(input->value, input->dims);
     arguments.push_back(elements::scalarType(input->element));
   }
-  for (Value rows : op.getRowValues()) {
-    add(rows, View(ArrayRef(forward.order).drop_back(3)));
+  for (Value values : op.getRowValues()) {
+    add(values, rows);
     arguments.push_back(builder.getF32Type());
-  }
-  SmallVector<Type> types;
-  for (unsigned number = 0; number < 3; ++number) {
-    if (products[number].dot)
-      products[number].result.followMovement(/*isGpu=*/false);
-    const auto [type, view] = resultOf(number);
-    types.push_back(type);
-    dims.push_back(forward.numbered(builder, view));
   }
 
   Region region;
   Block *body = &region.emplaceBlock();
   body->addArguments(arguments, SmallVector<Location>(arguments.size(), loc));
   GradientEmitter emitter(forward, body, inputs, cotangents);
-  const Product &gradient = products[0].dot ? products[0] : products[1], &weight = products[2];
-  Value ofWeight = weight.dot ? emitter.emitWide(*weight.map) : emitter.zero();
-  Value ofScore = gradient.dot ? emitter.emitWide(*gradient.map) : emitter.zero();
+  auto isListed = [&](int64_t number) { return llvm::is_contained(gradients, number); };
+  const Product &weight = products[2];
+  const Product &gradient = products[0].dot && isListed(0) ? products[0] : products[1];
+  const bool hasWeight = weight.dot && isListed(2),
+             hasGradient = gradient.dot && (isListed(0) || isListed(1));
+  Value ofWeight = hasWeight ? emitter.emitWide(*weight.map) : emitter.zero();
+  Value ofScore = hasGradient ? emitter.emitWide(*gradient.map) : emitter.zero();
   Value visible;
-  if (forward.maskedSide() && (!weight.dot || vanishes(*weight.map)) &&
-      (!gradient.dot || vanishes(*gradient.map)))
+  if (forward.maskedSide() && (!hasWeight || vanishes(*weight.map)) &&
+      (!hasGradient || vanishes(*gradient.map)))
     visible = emitter.emitCounts();
   OpBuilder inBody(builder.getContext());
   inBody.setInsertionPointToEnd(body);
   exec::YieldGradientOp::create(inBody, loc, ofWeight, ofScore, visible);
-  Type rounded = weight.dot ? weight.rounded : gradient.rounded;
-  auto backward = exec::SoftmaxDotBackwardOp::create(builder, loc, types, operands, forward.sizes(),
-                                                     builder.getArrayAttr(dims), rounded, rounded,
-                                                     ArrayRef<int64_t>{0, 1, 2});
-  backward.getBody().takeBody(region);
 
-  SmallVector<Value> dead;
-  for (auto [number, product] : llvm::enumerate(products))
+  SmallVector<int64_t> numbers(gradients);
+  SmallVector<Type> types;
+  for (int64_t number : gradients) {
+    const auto [type, view] = resultOf(static_cast<unsigned>(number));
+    types.push_back(type);
+    dims.push_back(forward.numbered(builder, view));
+  }
+  // Other ops read the number from the row, too, unless no gradient does.
+  if (isGpu() && isListed(0) && products[1].dot && !body->getArgument(2).use_empty()) {
+    numbers.push_back(3);
+    types.push_back(op.getRowValues()[0].getType());
+    dims.push_back(forward.numbered(builder, rows));
+  }
+  Type rounded = (weight.dot ? weight : gradient).rounded;
+  auto backward = exec::SoftmaxDotBackwardOp::create(
+      builder, loc, types, operands, forward.sizes(), builder.getArrayAttr(dims), rounded, rounded,
+      numbers, /*reads_row_dot=*/rowDot != Value(), /*tf32=*/isGpu() && mayRoundToTf32());
+  backward.getBody().takeBody(region);
+  return backward;
+}
+
+bool BackwardMatcher::isGpu() const { return exec::targetOf(forward.first).isGpu(); }
+
+bool BackwardMatcher::mayRoundToTf32() {
+  const exec::MatrixAttr matrix = exec::targetOf(forward.first).getMatrix();
+  auto may = [&](stablehlo::DotGeneralOp dot) {
+    return !dot || fuse::canMultiplyAsTf32(dot, matrix);
+  };
+  return forward.mayRoundToTf32() && may(products[0].dot) && may(products[1].dot) &&
+         may(products[2].dot) && may(productOfCotangents());
+}
+
+stablehlo::DotGeneralOp BackwardMatcher::productOfCotangents() const {
+  return cotangents ? cotangents->value.getDefiningOp<stablehlo::DotGeneralOp>()
+                    : stablehlo::DotGeneralOp();
+}
+
+SmallVector<Value> BackwardMatcher::replace(exec::SoftmaxDotOp op) {
+  // Insert before the first product whose result is replaced.
+  Operation *position = nullptr;
+  for (Product &product : products)
     if (product.dot) {
-      product.result.value.replaceAllUsesWith(backward.getResult(static_cast<unsigned>(number)));
-      dead.push_back(product.result.value);
+      if (!position || product.dot->isBeforeInBlock(position))
+        position = product.dot;
+      product.result.followMovement(/*isGpu=*/false);
     }
-  const bool isLate = llvm::any_of(backward->getOperands(), [&](Value operand) {
-    Operation *source = operand.getDefiningOp();
-    return source && source->getBlock() == backward->getBlock() &&
-           backward->isBeforeInBlock(source);
+  OpBuilder builder(position);
+  // Whether a cotangent is the result itself, possibly before a transpose.
+  if (cotangent == forward.result || cotangent == unmoved) {
+    cotangent = forward.result;
+    cotangent.value = op.getResult();
+  }
+  // A GPU's kernel sums over keys or over queries.
+  SmallVector<SmallVector<int64_t, 3>, 2> lists(isGpu() ? 2 : 1);
+  for (int64_t number : {0, 1, 2})
+    if (!isGpu() || products[number].dot)
+      lists[isGpu() && number > 0 ? 1 : 0].push_back(number);
+  SmallVector<exec::SoftmaxDotBackwardOp> made;
+  Value rowDot;
+  for (ArrayRef<int64_t> gradients : lists) {
+    if (gradients.empty())
+      continue;
+    exec::SoftmaxDotBackwardOp backward = create(builder, op, gradients, rowDot);
+    made.push_back(backward);
+    if (backward.getGradients().back() == 3)
+      rowDot = backward.getResults().back();
+  }
+  SmallVector<Value> old;
+  for (exec::SoftmaxDotBackwardOp backward : made)
+    for (auto [number, result] : llvm::zip(backward.getGradients(), backward.getResults()))
+      if (number < 3 && products[number].dot) {
+        old.push_back(products[number].result.value);
+        old.back().replaceAllUsesWith(result);
+      }
+  const bool isLate = llvm::any_of(made, [](exec::SoftmaxDotBackwardOp backward) {
+    return llvm::any_of(backward->getOperands(), [&](Value operand) {
+      Operation *source = operand.getDefiningOp();
+      return source && source->getBlock() == backward->getBlock() &&
+             backward->isBeforeInBlock(source);
+    });
   });
   if (isLate)
-    transform::sortBlock(*backward->getBlock(),
-                         [](Operation *one) { return !isMemoryEffectFree(one); });
-  return dead;
+    transform::sortBlock(*op->getBlock(), [](Operation *one) { return !isMemoryEffectFree(one); });
+  return old;
 }
 
 } // namespace tilewright::cascade

@@ -22,8 +22,9 @@ public:
   explicit BackwardMatcher(AttentionMatcher &forward) : forward(forward) {}
 
   bool match();
-  /// Creates exec.softmax_dot_backward for the op of the forward pass, and replaces the products by
-  /// its results. Returns values that may be dead now.
+  /// Creates exec.softmax_dot_backward for the op of the forward pass (for GPUs, one that sums over
+  /// keys and one that sums over queries), and replaces the products by its results. Returns values
+  /// that may be dead now.
   llvm::SmallVector<mlir::Value> replace(exec::SoftmaxDotOp op);
 
 private:
@@ -44,6 +45,13 @@ private:
   bool vanishes(const Node &node) const;
   std::pair<mlir::RankedTensorType, View> resultOf(unsigned number) const;
   std::optional<View> viewOf(mlir::Value value);
+  bool isGpu() const;
+  bool mayRoundToTf32();
+  stablehlo::DotGeneralOp productOfCotangents() const;
+  /// Creates the op for some of the gradients. Without `rowDot`, it reads the result of the forward
+  /// pass.
+  exec::SoftmaxDotBackwardOp create(mlir::OpBuilder &builder, exec::SoftmaxDotOp op,
+                                    llvm::ArrayRef<int64_t> gradients, mlir::Value rowDot);
 
   AttentionMatcher &forward;
   Product products[3]; // for gradients of queries, keys and values; no op if not wanted

@@ -100,6 +100,8 @@ public:
   bool isExponent(Linear exponent, const Node &base) const;
   mlir::DenseI64ArrayAttr numbered(mlir::OpBuilder &builder, const View &dims) const;
   llvm::SmallVector<int64_t> sizes() const;
+  /// Whether both products may round f32 to tf32.
+  bool mayRoundToTf32();
 
 private:
   bool findReductions();
@@ -111,7 +113,6 @@ private:
   bool placeFirst();
   bool placeSecond();
   bool chooseQueries();
-  bool mayRoundToTf32();
 
   const Reduction *last = nullptr;
   int64_t depthSize = 1, widthSize = 1;

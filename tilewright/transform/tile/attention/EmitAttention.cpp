@@ -4,19 +4,16 @@
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
-#include "tilewright/transform/tile/TileBuilder.h"
+#include "tilewright/transform/tile/attention/AttentionBuilder.h"
 #include "tilewright/transform/tile/attention/VisibleKeys.h"
 #include "tilewright/transform/tile/pipeline/loops/LoopKernel.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -35,18 +32,8 @@ exec::SoftmaxDotOp attentionOf(exec::FusionOp fusion) {
 
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
 /// Beside a score that is greater by this, a weight is 0 in f32.
 constexpr float decisive = 104;
-
-constexpr double log2E = 1.4426950408889634;
-
-/// The rows of a matrix instruction, which are those of a warp, and a multiple of its columns and
-/// depth for every type.
-constexpr int64_t matrixRows = 16;
-
-int64_t roundUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), matrixRows)); }
 
 /// The form of a kernel. With warpgroups, each has 64 queries, and `tile-pipeline` makes roles of
 /// the kernel: its operands stay in shared memory. Otherwise warps have 16 queries each, in
@@ -56,13 +43,13 @@ struct Form {
   int64_t keys = 0; // of a block
 };
 
-class AttentionEmitter : TileBuilder {
+class AttentionEmitter : AttentionBuilder {
 public:
   AttentionEmitter(OpBuilder &builder, exec::FusionOp fusion, exec::SoftmaxDotOp op,
                    const Capacities &capacities, Form form)
-      : TileBuilder(builder, op.getLoc()), fusion(fusion), op(op), capacities(capacities),
-        form(form), sizes(op.getSizes()), query(sizes.size() - 4), key(query + 1), depth(query + 2),
-        width(query + 3), tile(sizes.size(), 1), at(sizes.size()) {
+      : AttentionBuilder(builder, fusion, op, op.getSizes(), op.getDims(), /*multiplied=*/3,
+                         op.getTf32(), capacities),
+        op(op), form(form) {
     chooseTiles();
     analyseScore();
   }
@@ -75,27 +62,6 @@ public:
 private:
   void chooseTiles();
   void analyseScore();
-  int64_t blocks(size_t dim) const {
-    return int64_t(llvm::divideCeil(uint64_t(sizes[dim]), uint64_t(tile[dim])));
-  }
-  ArrayRef<int64_t> dimsOf(unsigned tensor) {
-    return cast<DenseI64ArrayAttr>(op.getDims()[tensor]).asArrayRef();
-  }
-  Type elementOf(unsigned operand) { return typeOf(op.getOperand(operand)).getElementType(); }
-
-  /// The tile of an operand at the current offsets, with these two dimensions.
-  Value operandTile(unsigned operand, size_t row, size_t column);
-  /// The offsets, sizes and dimensions of the part of a tensor that has a tile's elements.
-  struct Part {
-    SmallVector<Value> offsets;
-    SmallVector<int64_t> shape;
-    SmallVector<AffineExpr> exprs;
-  };
-  Part partOf(ArrayRef<int64_t> dims, size_t row, size_t column);
-  Value rounded(Value tile, Type from, Type to);
-  /// Adds the product of two tiles to `sums`.
-  Value multiply(Value left, Type leftType, Value right, Type rightType, Value sums);
-  std::array<Value, 3> partsOf(Value tile);
   Value products();
   Value scores(Value products);
   Value masked(Value scores, Value products);
@@ -103,46 +69,31 @@ private:
   Value needsMask();
   /// The tiles of the arguments of the op's body that a value depends on.
   SmallVector<std::pair<BlockArgument, Value>> inputsOf(Value value, Value products);
-  /// Makes the op's value in another body, from the arguments that `mapping` has.
-  Value cloneValue(OpBuilder &inside, Value value, IRMapping &mapping);
-  /// Combines the elements along these dimensions.
-  Value reduce(Value tile, ArrayRef<int64_t> dims, float init,
-               llvm::function_ref<Value(OpBuilder &, ValueRange)> combine);
-  /// A value for each row, repeated along the columns.
-  Value spread(Value rows, int64_t columns) {
-    return view(rows, dim(0), {typeOf(rows).getDimSize(0), columns});
-  }
   /// Sums of values, maxima and sums of weights, after a block of keys.
   SmallVector<Value> iteration(Value block, ValueRange carried);
-  using Iteration = llvm::function_ref<SmallVector<Value>(Value, ValueRange)>;
-  SmallVector<Value> loop(Value count, ValueRange inits, Iteration iteration);
   SmallVector<Value> visitKeys(ValueRange inits);
   SmallVector<Value> visitMasked(const KeyRange &visible, ValueRange inits);
   Value sumOfWeights(Value weights);
-  Value uniform(unsigned operand);
   using Dims = std::vector<int64_t>;
   /// A value of the fusion at the elements of the result's tile. `dims` are the dimensions of the
   /// op along those of the value, as the op has them for its operands.
   Value epilogueTile(Value value, const Dims &dims);
-  template <typename Op> Value join(Value a, Value b) { return Op::create(builder, loc, a, b); }
 
-  exec::FusionOp fusion;
+  /// The maximum of the scores of each row, from that of the unscaled scores.
+  Value maximumOf(Value unscaledMaximum);
+  /// Stores a number for each row to a result of the op.
+  void storeRows(Value rows, Value target);
+
   exec::SoftmaxDotOp op;
-  const Capacities &capacities;
   const Form form;
-  ArrayRef<int64_t> sizes;
-  const size_t query, key, depth, width; // dimensions of the op; those before are heads
-  SmallVector<int64_t> tile;
-  SmallVector<Value> at;     // the first index of the current tile along each dimension
-  ValueRange inputs;         // memory of the fusion's inputs
-  SmallVector<Value> memory; // of the op's operands
-  Value heldQueries;         // if a point reads them once
+  Value heldQueries; // if a point reads them once
   /// The score of a visible element is `scale` times `unscaled`, a value of the op's body. Maxima
   /// are those of the unscaled scores: the exponential scales them.
   Value unscaled;
   double scale = 1;
-  Value visible;         // of the op's body, if the mask is applied after `unscaled`
-  float maskedScore = 0; // unscaled
+  Operation *scaling = nullptr; // computes the score from `unscaled`
+  Value visible;                // of the op's body, if the mask is applied after `unscaled`
+  float maskedScore = 0;        // unscaled
   bool mayApproximate = true;
   std::optional<KeyRange> fullyVisible;
   struct ByValue {
@@ -190,10 +141,8 @@ void AttentionEmitter::analyseScore() {
     visible = yield.getVisible();
     unscaled = choice.getTrueValue();
   }
-  const Type weight = op.getWeightType(), single = builder.getF32Type();
-  mayApproximate =
-      capacities.matrixFor(elementOf(0), elementOf(1), single, tile[depth], op.getTf32()) &&
-      capacities.matrixFor(weight, elementOf(2), single, tile[key], op.getTf32());
+  mayApproximate = matrixFor(elementOf(0), elementOf(1), tile[depth]) &&
+                   matrixFor(op.getWeightType(), elementOf(2), tile[key]);
   Operation *last = unscaled.getDefiningOp();
   if (!mayApproximate || !isa_and_present<arith::MulFOp, arith::DivFOp>(last))
     return;
@@ -207,6 +156,8 @@ void AttentionEmitter::analyseScore() {
     unscaled = last->getOperand(1);
     scale = double(*left);
   }
+  if (unscaled != last->getResult(0))
+    scaling = last;
   // No visible score is as low as the lowest numbers; those times the factor must be finite.
   if (std::isfinite(maskedScore)) {
     const double lowest = -0x1p125 / std::max(scale * log2E, 1.0);
@@ -234,110 +185,17 @@ double AttentionEmitter::blocksOfKeys() const {
   return visited / double(blocks(query));
 }
 
-AttentionEmitter::Part AttentionEmitter::partOf(ArrayRef<int64_t> dims, size_t row, size_t column) {
-  Part part;
-  for (int64_t number : dims) {
-    const auto at = static_cast<size_t>(number);
-    const bool isOne = number < 0;
-    part.offsets.push_back(isOne ? index(0) : this->at[at]);
-    part.shape.push_back(isOne ? 1 : tile[at]);
-    const bool isRow = !isOne && at == row, isColumn = !isOne && at == column;
-    part.exprs.push_back(isRow ? dim(0) : isColumn ? dim(1) : builder.getAffineConstantExpr(0));
-  }
-  return part;
-}
-
-Value AttentionEmitter::operandTile(unsigned operand, size_t row, size_t column) {
-  const Part part = partOf(dimsOf(operand), row, column);
-  const SmallVector<int64_t> shape = {tile[row], tile[column]};
-  Value loaded = view(load(memory[operand], part.offsets, part.shape), part.exprs, shape);
-  // Outside of memory, a load is zero. An operand that is the same along a dimension has no end
-  // there.
-  for (auto [position, place] : llvm::enumerate(std::array{row, column})) {
-    const bool ends = llvm::is_contained(dimsOf(operand), int64_t(place));
-    if (operand > 2 || ends || sizes[place] % tile[place] == 0)
-      continue;
-    Value number = IotaOp::create(builder, loc, RankedTensorType::get(shape, builder.getI32Type()),
-                                  at[place], int64_t(position), 1);
-    const int64_t size = sizes[place];
-    Type element = typeOf(loaded).getElementType();
-    loaded = map({loaded, number}, element, shape, [&](OpBuilder &inside, ValueRange v) -> Value {
-      Value end = arith::ConstantIntOp::create(inside, loc, size, 32);
-      Value isInside = arith::CmpIOp::create(inside, loc, arith::CmpIPredicate::slt, v[1], end);
-      Value zero = arith::ConstantOp::create(inside, loc, inside.getZeroAttr(element));
-      return arith::SelectOp::create(inside, loc, isInside, v[0], zero);
-    });
-  }
-  return loaded;
-}
-
-Value AttentionEmitter::rounded(Value tile, Type from, Type to) {
-  if (from == to)
-    return tile;
-  return map(tile, elements::scalarType(to), typeOf(tile).getShape(),
-             [&](OpBuilder &inside, ValueRange v) {
-               return elements::emitConversion(inside, loc, from, to, v[0]);
-             });
-}
-
-/// Splits an f32 into three bf16 numbers whose sum it is. If the f32 is infinite or NaN, only the
-/// first part is (docs/design/split-products.md).
-std::array<Value, 3> AttentionEmitter::partsOf(Value tile) {
-  const Type small = builder.getBF16Type(), single = builder.getF32Type();
-  ArrayRef<int64_t> shape = typeOf(tile).getShape();
-  std::array<Value, 3> parts;
-  Value rest = tile;
-  for (Value &part : parts) {
-    part = map(rest, small, shape, [&](OpBuilder &inside, ValueRange v) -> Value {
-      return arith::TruncFOp::create(inside, loc, small, v[0]);
-    });
-    if (&part == &parts.back())
-      break;
-    rest = map({rest, part}, single, shape, [&](OpBuilder &inside, ValueRange v) -> Value {
-      Value high = arith::ExtFOp::create(inside, loc, single, v[1]);
-      Value left = arith::SubFOp::create(inside, loc, v[0], high);
-      // Infinite and NaN become NaN, or infinite if only the part is.
-      Value size = math::AbsFOp::create(inside, loc, left);
-      Value infinite = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(infinity));
-      Value isFinite =
-          arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OLT, size, infinite);
-      Value zero = arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(0));
-      return arith::SelectOp::create(inside, loc, isFinite, left, zero);
-    });
-  }
-  return parts;
-}
-
-Value AttentionEmitter::multiply(Value left, Type leftType, Value right, Type rightType,
-                                 Value sums) {
-  const Type single = builder.getF32Type();
-  const int64_t terms = typeOf(left).getDimSize(1);
-  auto dot = [&](Value a, Value b, Value to, bool isTf32) -> Value {
-    return DotOp::create(builder, loc, to.getType(), a, b, to, Value(), Value(), isTf32);
-  };
-  if (std::optional<MatrixTypes> types =
-          capacities.matrixFor(leftType, rightType, single, terms, op.getTf32()))
-    return dot(rounded(left, leftType, types->left), rounded(right, rightType, types->right), sums,
-               types->isTf32);
-  // All products but the three smallest, which are less than the rounding of one product.
-  const std::array<Value, 3> a = partsOf(rounded(left, leftType, single)),
-                             b = partsOf(rounded(right, rightType, single));
-  for (auto [i, j] : {std::pair(2, 0), {1, 1}, {0, 2}, {1, 0}, {0, 1}, {0, 0}})
-    sums = dot(a[size_t(i)], b[size_t(j)], sums, /*isTf32=*/false);
-  return sums;
-}
-
 /// The products of the queries with a block of keys.
 Value AttentionEmitter::products() {
   Value none = splat(0, {tile[query], tile[key]});
   auto add = [&](Value sums, Value queries) {
-    return multiply(queries, elementOf(0), operandTile(1, depth, key), elementOf(1), sums);
+    return multiply(queries, elementOf(0), operandTile(1, {depth, key}), elementOf(1), sums);
   };
   if (heldQueries)
     return add(none, heldQueries);
   return loop(index(blocks(depth)), none, [&](Value piece, ValueRange sums) -> SmallVector<Value> {
     at[depth] = times(piece, tile[depth]);
-    return {add(sums[0], operandTile(0, query, depth))};
+    return {add(sums[0], operandTile(0, {query, depth}))};
   })[0];
 }
 
@@ -357,24 +215,13 @@ SmallVector<std::pair<BlockArgument, Value>> AttentionEmitter::inputsOf(Value va
       llvm::append_range(open, next.getDefiningOp()->getOperands());
   }
   const SmallVector<int64_t> shape = {tile[query], tile[key]};
-  auto numbers = RankedTensorType::get(shape, builder.getI32Type());
   SmallVector<std::pair<BlockArgument, Value>> inputs;
   for (unsigned number : arguments)
-    inputs.push_back({body.getArgument(number),
-                      number == 0   ? products
-                      : number == 1 ? IotaOp::create(builder, loc, numbers, at[query], 0, 1)
-                      : number == 2 ? IotaOp::create(builder, loc, numbers, at[key], 1, 1)
-                                    : operandTile(number, query, key)});
+    inputs.push_back({body.getArgument(number), number == 0   ? products
+                                                : number == 1 ? numbers(shape, 0, query)
+                                                : number == 2 ? numbers(shape, 1, key)
+                                                              : operandTile(number, {query, key})});
   return inputs;
-}
-
-Value AttentionEmitter::cloneValue(OpBuilder &inside, Value value, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  for (Value operand : value.getDefiningOp()->getOperands())
-    cloneValue(inside, operand, mapping);
-  inside.clone(*value.getDefiningOp(), mapping);
-  return mapping.lookup(value);
 }
 
 /// The score of each product, and -inf beyond the last key.
@@ -413,8 +260,7 @@ Value AttentionEmitter::masked(Value scores, Value products) {
       visible ? inputsOf(visible, products) : SmallVector<std::pair<BlockArgument, Value>>();
   SmallVector<Value> tiles = llvm::to_vector(llvm::make_second_range(inputs));
   const SmallVector<int64_t> shape = {tile[query], tile[key]};
-  auto numbers = RankedTensorType::get(shape, builder.getI32Type());
-  tiles.append({scores, IotaOp::create(builder, loc, numbers, at[key], 1, 1)});
+  tiles.append({scores, numbers(shape, 1, key)});
   return map(tiles, builder.getF32Type(), shape, [&](OpBuilder &inside, ValueRange v) {
     auto number = [&](float value) -> Value {
       return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(value));
@@ -442,29 +288,11 @@ Value AttentionEmitter::needsMask() {
   Value last = index(sizes[key]);
   if (fullyVisible)
     last = join<arith::MinSIOp>(last, fullyVisible->end);
-  Value isBeyond = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, last);
+  Value isBeyond = compare(arith::CmpIPredicate::sgt, end, last);
   if (!fullyVisible)
     return isBeyond;
-  Value isBefore =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at[key], fullyVisible->first);
+  Value isBefore = compare(arith::CmpIPredicate::slt, at[key], fullyVisible->first);
   return join<arith::OrIOp>(isBefore, isBeyond);
-}
-
-Value AttentionEmitter::reduce(Value tile, ArrayRef<int64_t> dims, float init,
-                               llvm::function_ref<Value(OpBuilder &, ValueRange)> combine) {
-  const Type single = builder.getF32Type();
-  SmallVector<int64_t> shape;
-  for (auto [dim, size] : llvm::enumerate(typeOf(tile).getShape()))
-    if (!llvm::is_contained(dims, int64_t(dim)))
-      shape.push_back(size);
-  Value start = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(init));
-  auto op = ReduceOp::create(builder, loc, TypeRange(RankedTensorType::get(shape, single)), tile,
-                             start, dims);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&op.getCombiner());
-  block->addArguments({single, single}, {loc, loc});
-  YieldOp::create(builder, loc, combine(builder, block->getArguments()));
-  return op.getResult(0);
 }
 
 /// The sums of the rows of weights. With warpgroups, four for each row, of columns that one lane
@@ -527,27 +355,9 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   Value sums =
       map({carried[0], spread(factor, tile[width])}, single, {tile[query], tile[width]}, rescale);
   const Type weight = op.getWeightType();
-  sums = multiply(rounded(weights, single, weight), weight, operandTile(2, key, width),
+  sums = multiply(rounded(weights, single, weight), weight, operandTile(2, {key, width}),
                   elementOf(2), sums);
   return {sums, maximum, total};
-}
-
-SmallVector<Value> AttentionEmitter::loop(Value count, ValueRange inits, Iteration iteration) {
-  auto op = scf::ForOp::create(builder, loc, index(0), count, index(1), inits);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(op.getBody());
-  scf::YieldOp::create(builder, loc, iteration(op.getInductionVar(), op.getRegionIterArgs()));
-  return SmallVector<Value>(op.getResults());
-}
-
-/// An input that is the same for all queries and keys of a head, as an index; otherwise null.
-Value AttentionEmitter::uniform(unsigned operand) {
-  if (llvm::any_of(dimsOf(operand), [&](int64_t dim) { return dim >= int64_t(query); }))
-    return {};
-  const Part part = partOf(dimsOf(operand), query, key);
-  Value tile = view(load(memory[operand], part.offsets, part.shape), part.exprs, {});
-  Value scalar = tensor::ExtractOp::create(builder, loc, tile, ValueRange());
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), scalar);
 }
 
 /// Visits all blocks of keys, or those that the mask shows and, if they decide nothing, the others.
@@ -555,10 +365,12 @@ SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
   std::optional<KeyRange> range;
   const QueryRange queries = {at[query], join<arith::AddIOp>(at[query], index(tile[query] - 1))};
   const UniformInput known = [&](unsigned input) { return uniform(input); };
-  if (blocks(key) > 1)
-    range = visibleKeys(builder, op, queries, known);
+  auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
+  const Mask mask{yield.getVisible(), /*query=*/1, sizes[key]};
+  if (mask.visible && blocks(key) > 1)
+    range = visibleKeys(builder, mask, queries, known);
   if (visible && form.warpgroups)
-    fullyVisible = fullyVisibleKeys(builder, op, queries, known);
+    fullyVisible = fullyVisibleKeys(builder, mask, queries, known);
   if (range)
     return visitMasked(*range, inits);
   return loop(index(blocks(key)), inits,
@@ -568,9 +380,6 @@ SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
 /// Visits the blocks that the mask shows. Then, unless each row has a score beside which the weight
 /// of a masked one is 0, the others: a row that is masked entirely is the mean of all values.
 SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueRange inits) {
-  auto choose = [&](Value condition, Value yes, Value no) -> Value {
-    return arith::SelectOp::create(builder, loc, condition, yes, no);
-  };
   Value zero = index(0), all = index(blocks(key));
   // The first block, and the one behind the last, among those that exist.
   auto blockOf = [&](Value bound, int64_t plusKeys) {
@@ -588,8 +397,7 @@ SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueR
     Value count = phase[state.size()], border = phase[state.size() + 1],
           gap = phase[state.size() + 2];
     SmallVector<Value> next = loop(count, state, [&](Value number, ValueRange carried) {
-      Value isBefore =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, border);
+      Value isBefore = compare(arith::CmpIPredicate::slt, number, border);
       return iteration(join<arith::AddIOp>(number, choose(isBefore, zero, gap)), carried);
     });
     Value lowest = reduce(next[1], {0}, infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
@@ -615,7 +423,7 @@ Value AttentionEmitter::epilogueTile(Value value, const Dims &dims) {
   const Type type = typeOf(value).getElementType(), element = elements::scalarType(type);
   Operation *source = value.getDefiningOp();
   if (!source) {
-    const Part part = partOf(dims, query, width);
+    const Part part = partOf(dims, {query, width});
     Value from = inputs[cast<BlockArgument>(value).getArgNumber()];
     return known = view(load(from, part.offsets, part.shape), part.exprs, shape);
   }
@@ -647,30 +455,49 @@ Value AttentionEmitter::epilogueTile(Value value, const Dims &dims) {
          });
 }
 
+Value AttentionEmitter::maximumOf(Value unscaledMaximum) {
+  const Type single = builder.getF32Type();
+  const bool isLowered =
+      op.getMaskedScoreAttr() && op.getMaskedScoreAttr().getValue().convertToFloat() != maskedScore;
+  if (!scaling && !isLowered)
+    return unscaledMaximum;
+  return map(unscaledMaximum, single, {tile[query]}, [&](OpBuilder &inside, ValueRange v) -> Value {
+    IRMapping mapping;
+    mapping.map(unscaled, v[0]);
+    Value score = scaling ? cloneValue(inside, scaling->getResult(0), mapping) : v[0];
+    if (!visible)
+      return score;
+    // The score of a masked element times the factor may be another number, or not finite.
+    auto number = [&](float value) -> Value {
+      return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(value));
+    };
+    Value isMasked =
+        arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], number(maskedScore));
+    return arith::SelectOp::create(
+        inside, loc, isMasked, number(op.getMaskedScoreAttr().getValue().convertToFloat()), score);
+  });
+}
+
+void AttentionEmitter::storeRows(Value rows, Value target) {
+  const SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(key)));
+  if (blocks(width) == 1)
+    return storeTile(rows, target, dims, {query});
+  // Points with other columns have the same rows: only one of them may store these.
+  Value isFirst = compare(arith::CmpIPredicate::eq, at[width], index(0));
+  storeIf(isFirst, rows, target, dims, query);
+}
+
 KernelOp AttentionEmitter::emit(StringRef name) {
-  SmallVector<int64_t> grid;
   SmallVector<size_t> gridDims;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (i != key && i != depth && (blocks(i) > 1 || i == query)) {
-      grid.push_back(blocks(i));
+    if (i != key && i != depth && (blocks(i) > 1 || i == query))
       gridDims.push_back(i);
-    }
-  auto kernel =
-      KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(fusion.getInputs().size()),
-                       DenseI64ArrayAttr());
-  kernel->setAttr("warps", builder.getI64IntegerAttr(form.warpgroups ? 4 * form.warpgroups
-                                                                     : tile[query] / matrixRows));
   OpBuilder::InsertionGuard guard(builder);
-  openKernel(kernel, fusion.getInputs(), fusion.getResults());
-  inputs = kernel.getInputs();
-  for (Value operand : op.getOperands())
-    memory.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-  llvm::fill(at, index(0));
-  for (auto [coordinate, i] : llvm::zip_equal(kernel.getCoordinates(), gridDims))
-    at[i] = tile[i] == 1 ? coordinate : times(coordinate, tile[i]);
+  KernelOp kernel =
+      openGrid(name, gridDims, form.warpgroups ? 4 * form.warpgroups : tile[query] / matrixRows);
 
   if (blocks(depth) == 1)
-    heldQueries = operandTile(0, query, depth);
+    heldQueries = operandTile(0, {query, depth});
   Value noWeights = form.warpgroups ? splat(0, {tile[query], 4}) : splat(0, tile[query]);
   SmallVector<Value> sums =
       visitKeys({splat(0, {tile[query], tile[width]}), splat(-infinity, tile[query]), noWeights});
@@ -687,16 +514,14 @@ KernelOp AttentionEmitter::emit(StringRef name) {
           });
   const Dims dims(dimsOf(static_cast<unsigned>(op.getOperands().size())));
   epilogue[{op.getResult(), dims}] = quotient;
-  const Part part = partOf(dims, query, width);
-  // The inverse of an operand's view: which index of the result's tile is the row or the column.
-  SmallVector<AffineExpr> exprs(2, builder.getAffineConstantExpr(0));
-  for (auto [position, number] : llvm::enumerate(dims))
-    for (auto [i, place] : llvm::enumerate(std::array{query, width}))
-      if (number == int64_t(place))
-        exprs[i] = dim(static_cast<unsigned>(position));
   Operation *yield = fusion.getBody().front().getTerminator();
-  for (auto [value, target] : llvm::zip_equal(yield->getOperands(), kernel.getOutputs()))
-    store(view(epilogueTile(value, dims), exprs, part.shape), target, part.offsets);
+  for (auto [value, target] : llvm::zip_equal(yield->getOperands(), kernel.getOutputs())) {
+    ResultRange rows = op.getRowValues();
+    if (!llvm::is_contained(rows, value))
+      storeTile(epilogueTile(value, dims), target, dims, {query, width});
+    else
+      storeRows(value == rows[0] ? maximumOf(sums[1]) : sums[2], target);
+  }
   return kernel;
 }
 

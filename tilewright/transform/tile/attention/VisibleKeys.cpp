@@ -26,11 +26,10 @@ enum class Bound { atLeast, atMost };
 
 class RangeFinder {
 public:
-  RangeFinder(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
-              const UniformInput &uniform, Bound kind)
-      : builder(builder), loc(op.getLoc()), block(op.getBody().front()),
-        keyCount(op.getSizes()[op.getSizes().size() - 3]), queries(queries), uniform(uniform),
-        kind(kind) {}
+  RangeFinder(OpBuilder &builder, const Mask &mask, QueryRange queries, const UniformInput &uniform,
+              Bound kind)
+      : builder(builder), loc(mask.visible.getLoc()), query(mask.query), keyCount(mask.keyCount),
+        queries(queries), uniform(uniform), kind(kind) {}
 
   std::optional<KeyRange> find(Value condition);
 
@@ -47,7 +46,7 @@ private:
 
   OpBuilder &builder;
   Location loc;
-  Block &block;
+  const unsigned query; // the number of the argument
   const int64_t keyCount;
   const QueryRange queries;
   const UniformInput &uniform;
@@ -60,9 +59,9 @@ std::optional<Side> RangeFinder::sideOf(Value value) {
     return Side{Side::Kind::none, {}, number.getSExtValue()};
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     const unsigned at = argument.getArgNumber();
-    if (at == 1 || at == 2)
-      return Side{at == 2 ? Side::Kind::key : Side::Kind::query, {}, 0};
-    if (at < 3 || !value.getType().isInteger(32))
+    if (at == query || at == query + 1)
+      return Side{at == query ? Side::Kind::query : Side::Kind::key, {}, 0};
+    if (at < query || !value.getType().isInteger(32))
       return std::nullopt;
     Value scalar = uniform(at);
     return scalar ? std::optional(Side{Side::Kind::scalar, scalar, 0}) : std::nullopt;
@@ -185,22 +184,14 @@ std::optional<KeyRange> RangeFinder::find(Value condition) {
 
 } // namespace
 
-static std::optional<KeyRange> keysOf(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
-                                      const UniformInput &uniform, Bound kind) {
-  auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
-  if (!yield.getVisible())
-    return std::nullopt;
-  return RangeFinder(builder, op, queries, uniform, kind).find(yield.getVisible());
-}
-
-std::optional<KeyRange> visibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op, QueryRange queries,
+std::optional<KeyRange> visibleKeys(OpBuilder &builder, const Mask &mask, QueryRange queries,
                                     const UniformInput &uniform) {
-  return keysOf(builder, op, queries, uniform, Bound::atLeast);
+  return RangeFinder(builder, mask, queries, uniform, Bound::atLeast).find(mask.visible);
 }
 
-std::optional<KeyRange> fullyVisibleKeys(OpBuilder &builder, exec::SoftmaxDotOp op,
-                                         QueryRange queries, const UniformInput &uniform) {
-  return keysOf(builder, op, queries, uniform, Bound::atMost);
+std::optional<KeyRange> fullyVisibleKeys(OpBuilder &builder, const Mask &mask, QueryRange queries,
+                                         const UniformInput &uniform) {
+  return RangeFinder(builder, mask, queries, uniform, Bound::atMost).find(mask.visible);
 }
 
 } // namespace tilewright::tile
