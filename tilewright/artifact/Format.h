@@ -26,7 +26,7 @@ namespace tilewright::artifact {
 inline constexpr std::string_view magic("\xF5TWX\r\n\x1A\n", 8);
 /// Increase with every change of Fields.h. A reader accepts only its own version, because an
 /// executable can always be recompiled from the program.
-inline constexpr uint32_t formatVersion = 8;
+inline constexpr uint32_t formatVersion = 9;
 
 enum class Section : uint32_t {
   signature = 1,

@@ -43,6 +43,11 @@ void addProduct(const Executable &executable, const DotGeneralCall &call, const 
     return !contains(call.rhsBatchingDimensions, dim) &&
            !contains(call.rhsContractingDimensions, dim);
   });
+  if (call.block > 0) {
+    // A byte of a scaled operand is two elements; all elements are multiplied as bf16.
+    cost.k *= lhs.element == ElementType::ui8 ? 2 : 1;
+    cost.element = ElementType::bf16;
+  }
   cost.flops = 2 * cost.batch * cost.m * cost.n * cost.k;
 }
 

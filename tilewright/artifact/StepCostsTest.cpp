@@ -63,6 +63,29 @@ TEST(StepCosts, AProductOfTheLibraryHasItsShape) {
   EXPECT_EQ(cost.bytes, 1024 + 4096 + 4096);
 }
 
+/// A byte of a scaled side is two elements, and elements times scales are multiplied as bf16.
+TEST(StepCosts, AScaledProductCountsPackedElements) {
+  Executable executable;
+  executable.types = {{ElementType::ui8, {8, 16}},
+                      {ElementType::f8E4M3FN, {64, 32}},
+                      {ElementType::f8E4M3FN, {8, 2}},
+                      {ElementType::f8E4M3FN, {64, 2}},
+                      {ElementType::f32, {8, 64}}};
+  executable.libraries = {{DotGeneralCall{.lhsContractingDimensions = {1},
+                                          .rhsContractingDimensions = {1},
+                                          .block = 16},
+                           {}}};
+  const Step step{
+      LibraryStep{0,
+                  {{{0, 0, 128}, 0}, {{0, 0, 2048}, 1}, {{0, 0, 16}, 2}, {{0, 0, 128}, 3}},
+                  {{{0, 0, 2048}, 4}}},
+      "dot", "", ""};
+  const StepCost cost = costOf(executable, step);
+  EXPECT_EQ(cost.element, ElementType::bf16);
+  EXPECT_EQ(cost.k, 32);
+  EXPECT_EQ(cost.flops, 2 * 8 * 64 * 32);
+}
+
 /// Statistics are not checked on load, so every damage must end here.
 TEST(StepCosts, DamagedCostsAreNone) {
   Executable executable = sampleExecutable();

@@ -87,7 +87,8 @@ static artifact::LibraryCall toCall(exec::DotGeneralOp op) {
       .lhsContractingDimensions = toList(op.getLhsContractingDimensions()),
       .rhsContractingDimensions = toList(op.getRhsContractingDimensions()),
       .precision = op.getPrecision(),
-      .productType = toElementType(op.getProductType())};
+      .productType = toElementType(op.getProductType()),
+      .block = static_cast<int64_t>(op.getBlock())};
 }
 static artifact::LibraryCall toCall(exec::AttentionOp op) {
   artifact::AttentionCall call{.sizes = toList(op.getSizes()),

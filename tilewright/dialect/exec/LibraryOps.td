@@ -160,6 +160,10 @@ def Exec_DotGeneralOp : Exec_LibraryOp<"dot_general"> {
     If `product_type` is present, the body is an epilogue: it computes the results from the product, whose elements
     would have this type, and from `epilogue_inputs`. `precision` is the strictest of both operands'.
 
+    With a `block`, the first two of `epilogue_inputs` are not the epilogue's: they are the scales of lhs and rhs, as in
+    `exec.scaled_dot` with factors of bf16, and the contracting dimension is the last. An operand of ui8 then has two
+    f4E2M1FN in each byte.
+
     ```mlir
     %r = exec.dot_general(%x, %w, %bias) {lhs_batching_dimensions = array<i64>, rhs_batching_dimensions = array<i64>,
            lhs_contracting_dimensions = array<i64: 1>, rhs_contracting_dimensions = array<i64: 0>,
@@ -170,10 +174,15 @@ def Exec_DotGeneralOp : Exec_LibraryOp<"dot_general"> {
   let arguments = (ins Exec_Tensor:$lhs, Exec_Tensor:$rhs, Variadic<Exec_Tensor>:$epilogue_inputs,
                        DenseI64ArrayAttr:$lhs_batching_dimensions, DenseI64ArrayAttr:$rhs_batching_dimensions,
                        DenseI64ArrayAttr:$lhs_contracting_dimensions, DenseI64ArrayAttr:$rhs_contracting_dimensions,
-                       Exec_LowestPrecision:$precision, OptionalAttr<TypeAttr>:$product_type, Exec_Bodies:$bodies);
+                       Exec_LowestPrecision:$precision, OptionalAttr<TypeAttr>:$product_type, Exec_Number<0>:$block, Exec_Bodies:$bodies);
   let results = (outs Variadic<Exec_Tensor>:$results);
   let extraClassDeclaration = [{
     size_t getBodyCount() { return getProductType().has_value(); }
+    /// The number of elements that an element of the operand's array holds.
+    int64_t getPacking(::mlir::Value operand) {
+      auto type = ::mlir::cast<::mlir::ShapedType>(operand.getType());
+      return getBlock() > 0 && type.getElementType().isUnsignedInteger(8) ? 2 : 1;
+    }
   }];
 }
 

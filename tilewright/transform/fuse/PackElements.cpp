@@ -1,4 +1,5 @@
 // fuse-pack-elements: stores arrays of elements of 2, 4 and 6 bits packed, as bytes.
+#include "tilewright/dialect/exec/LibraryOps.h"
 #include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
@@ -45,9 +46,20 @@ bool canUnpack(exec::FusionOp fusion, BlockArgument argument) {
          });
 }
 
+/// Whether an operand is one of the sides of a scaled product of the CPU's library, and has rows of
+/// whole bytes of the only packed type that the library decodes.
+bool isPackedSide(OpOperand &use) {
+  auto product = dyn_cast<exec::DotGeneralOp>(use.getOwner());
+  const RankedTensorType type = typeOf(use.get());
+  return product && product.getBlock() > 0 && use.getOperandNumber() < 2 &&
+         isa<Float4E2M1FNType>(type.getElementType()) && rowsOf(type, type.getRank() - 1);
+}
+
 /// Whether the reader of a narrow value reads its packed bytes, not one element per byte.
 bool readsBytes(OpOperand &use) {
   Operation *reader = use.getOwner();
+  if (isPackedSide(use))
+    return true;
   if (auto fusion = dyn_cast<exec::FusionOp>(reader))
     return !bodyOf(fusion).getOps<exec::ScaledMatmulOp>().empty() ||
            canUnpack(fusion, bodyOf(fusion).getArgument(use.getOperandNumber()));
@@ -147,6 +159,8 @@ private:
     }
     if (convertRows(op))
       return;
+    if (isa<exec::DotGeneralOp>(op))
+      return packSides(op);
     if (const OpClass opClass = classify(op); opClass == OpClass::movement)
       convertResults(wrap(op));
   }
@@ -264,6 +278,14 @@ private:
       elements.getDefiningOp()->moveAfter(bytes.getDefiningOp());
       result.replaceAllUsesExcept(elements, bytes.getDefiningOp());
     }
+  }
+
+  /// Gives a scaled product of the library the packed bytes of its sides where they exist.
+  void packSides(Operation *product) {
+    builder.setInsertionPoint(product);
+    for (OpOperand &use : product->getOpOperands())
+      if (use.get().getDefiningOp<Cast>() && isPackedSide(use))
+        use.set(asRows(use.get(), typeOf(use.get()).getRank() - 1));
   }
 
   /// Gives a scaled product the packed bytes of its elements, which its matrix unit reads.

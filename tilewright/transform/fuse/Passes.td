@@ -19,8 +19,8 @@ def ScaledProductsPass : Pass<"fuse-scaled-products", "::mlir::func::FuncOp"> {
 
     Factors of f32 become bf16, for which targets have matrix instructions, if that is exact: the mantissas of element
     and scale have at most 8 bits together, and scales are not f8E8M0FNU, whose least products are not normal numbers of
-    bf16. Without `all`, only these products are replaced, and those that the target multiplies with their scales
-    (`fuse-order-scales`).
+    bf16. Without `all`, only these products are replaced, those that the target multiplies with their scales
+    (`fuse-order-scales`), and those whose factors of bf16 the library of a CPU decodes.
 
     Input: simplified StableHLO. Output: the same, with exec.scaled_dot.
     Numerics: a product of f32 was computed at the precision that it asks for, and is now exact before its sum.
@@ -56,9 +56,10 @@ def OrderScalesPass : Pass<"fuse-order-scales", "::mlir::func::FuncOp"> {
 def ExpandScaledProductsPass : Pass<"fuse-expand-scaled-products", "::mlir::func::FuncOp"> {
   let summary = "Replaces each scaled product by a product of dequantised operands";
   let description = [{
-    The inverse of `fuse-scaled-products`, with factors of the op's `factor_type`.
+    The inverse of `fuse-scaled-products`, with factors of the op's `factor_type`. A product remains if the target is a CPU
+    and its library decodes both operands: both have scales, for each row, and rows along the contracted dimension.
 
-    Input: simplified StableHLO and exec.scaled_dot. Output: no exec.scaled_dot.
+    Input: simplified StableHLO and exec.scaled_dot. Output: no exec.scaled_dot, except for a CPU's library.
   }];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }

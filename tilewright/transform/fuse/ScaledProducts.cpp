@@ -125,6 +125,40 @@ bool isExactInBf16(const Side &side) {
   return bits <= 8;
 }
 
+/// Whether the library of a CPU decodes an operand while it packs it: rows along the contracted
+/// dimension, a scale for each of their blocks, and scaled elements that are numbers of bf16.
+bool isDecodable(RankedTensorType elements, FloatType scale, ArrayRef<int64_t> scaleShape,
+                 ArrayRef<int64_t> batching, int64_t contracting, int64_t block) {
+  auto element = cast<FloatType>(elements.getElementType());
+  const ArrayRef<int64_t> shape = elements.getShape();
+  return element.getWidth() <= 8 && scale.getWidth() <= 8 &&
+         element.getFPMantissaWidth() + scale.getFPMantissaWidth() <= 8 &&
+         contracting == elements.getRank() - 1 &&
+         llvm::equal(batching, llvm::seq<int64_t>(0, static_cast<int64_t>(batching.size()))) &&
+         exec::scaleShapeOf(shape, contracting, block) == scaleShape;
+}
+
+/// Whether the module's target is a CPU, whose library multiplies decodable operands.
+bool hasScaledLibrary(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  return module && exec::targetOf(module).getCpu();
+}
+
+/// Whether the target's library computes the product, so that it needs no dequantised operands.
+bool isLibraryProduct(exec::ScaledDotOp op) {
+  if (!hasScaledLibrary(op) || !op.getLhsScale() || !op.getRhsScale() ||
+      !op.getFactorType().isBF16())
+    return false;
+  auto fits = [&](Value elements, Value scales, ArrayRef<int64_t> batching, uint64_t contracting) {
+    return isDecodable(typeOf(elements), floatOf(scales), typeOf(scales).getShape(), batching,
+                       static_cast<int64_t>(contracting), static_cast<int64_t>(op.getBlock()));
+  };
+  return fits(op.getLhs(), op.getLhsScale(), op.getLhsBatchingDimensions(),
+              op.getLhsContractingDimension()) &&
+         fits(op.getRhs(), op.getRhsScale(), op.getRhsBatchingDimensions(),
+              op.getRhsContractingDimension());
+}
+
 /// Rewrites a dot_general as a scaled product. Returns null and changes nothing if it is not one,
 /// or if it would gain nothing and `all` is not set.
 exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
@@ -148,7 +182,14 @@ exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
                         floatOf(lhs->scales) == floatOf(rhs->scales) &&
                         tensorTypesOf(floatOf(lhs->elements), floatOf(rhs->elements),
                                       floatOf(lhs->scales), lhs->block);
-  if (!isNarrower && !isNative && !all)
+  auto isDecodedSide = [&](const Side &side, ArrayRef<int64_t> batching, int64_t contracting) {
+    return side.scales && isDecodable(typeOf(side.elements), floatOf(side.scales), side.scaleShape,
+                                      batching, contracting, side.block);
+  };
+  const bool isDecoded = hasScaledLibrary(dot) && (factors.isBF16() || isNarrower) &&
+                         isDecodedSide(*lhs, numbers.getLhsBatchingDimensions(), lhsDim) &&
+                         isDecodedSide(*rhs, numbers.getRhsBatchingDimensions(), rhsDim);
+  if (!isNarrower && !isNative && !isDecoded && !all)
     return {};
   OpBuilder builder(dot);
   auto shapedScales = [&](const Side &side) {
@@ -206,6 +247,8 @@ struct ExpandScaledProducts : impl::ExpandScaledProductsPassBase<ExpandScaledPro
     SmallVector<exec::ScaledDotOp> products;
     getOperation().walk([&](exec::ScaledDotOp op) { products.push_back(op); });
     for (exec::ScaledDotOp op : products) {
+      if (isLibraryProduct(op))
+        continue;
       OpBuilder builder(op);
       stablehlo::ShapedBuilder b(builder, op.getLoc());
       const auto lhsDim = static_cast<int64_t>(op.getLhsContractingDimension()),

@@ -26,7 +26,7 @@ static double flopsOf(Operation *op) {
   if (auto work = op->getAttrOfType<DenseI64ArrayAttr>("exec.work"); work && work.size() >= 2)
     return static_cast<double>(work[0]) + 16 * static_cast<double>(work[1]);
   if (auto dot = dyn_cast<exec::DotGeneralOp>(op)) {
-    double sums = 1;
+    auto sums = static_cast<double>(dot.getPacking(dot.getLhs()));
     auto lhs = cast<ShapedType>(dot.getLhs().getType());
     for (int64_t dimension : dot.getLhsContractingDimensions())
       sums *= static_cast<double>(lhs.getDimSize(dimension));
@@ -66,10 +66,14 @@ static predict::Work productOf(Operation *op) {
       return size;
     };
     const double batch = sizeOf(dot.getLhsBatchingDimensions());
-    const double k = sizeOf(dot.getLhsContractingDimensions());
+    const auto packing = static_cast<double>(dot.getPacking(dot.getLhs())),
+               rhsPacking = static_cast<double>(dot.getPacking(dot.getRhs()));
+    const double k = packing * sizeOf(dot.getLhsContractingDimensions());
     const double shared = std::max(batch * k, 1.0);
-    set(batch, elementsOf(lhs) / shared, elementsOf(rhs) / shared, k, lhs.getElementTypeBitWidth(),
-        lhs.getElementType().isBF16());
+    // A scaled product multiplies its factors as bf16.
+    const bool isScaled = dot.getBlock() > 0;
+    set(batch, packing * elementsOf(lhs) / shared, rhsPacking * elementsOf(rhs) / shared, k,
+        isScaled ? 16 : lhs.getElementTypeBitWidth(), isScaled || lhs.getElementType().isBF16());
   }
   return work;
 }

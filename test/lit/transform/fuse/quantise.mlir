@@ -86,7 +86,7 @@ func.func public @main(%input: tensor<8x32xf32>, %global: tensor<f32>) -> (tenso
 
 // CHECK-LABEL: func.func public @main
 //     CPU-NOT:   stablehlo.dot_general
-//         CPU:   exec.dot_general({{.*}}, %arg4) {bodies = [@epilogue_0]
+//         CPU:   exec.dot_general({{.*}}, %arg4) {block = 16 : i64, bodies = [@epilogue_0]
 //     CPU-NOT:   = exec.fusion
 //         GPU:   = exec.fusion "bitcast_convert_{{.*}}"
 //         GPU:   = exec.fusion "bitcast_convert_{{.*}}"

@@ -45,6 +45,7 @@ static CpuFeatures detect() {
     const bool foundation = b >> 16 & 1, dq = b >> 17 & 1, bw = b >> 30 & 1, vl = b >> 31 & 1;
     features.avx512 = features.avx2 && foundation && dq && bw && vl && savesAvx512;
     features.avx512Vnni = features.avx512 && (c >> 11 & 1);
+    features.avx512Vbmi = features.avx512 && (c >> 1 & 1);
     const bool tiles = (d >> 24 & 1) && savesTiles && features.avx512;
     const bool bf16 = d >> 22 & 1, int8 = d >> 25 & 1;
     if (tiles && (bf16 || int8) && requestMatrixRegisters()) {

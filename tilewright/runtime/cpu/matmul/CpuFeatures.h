@@ -13,12 +13,16 @@ struct CpuFeatures {
   bool avx2 = false;       // with FMA and F16C
   bool avx512 = false;     // F, BW, DQ, VL
   bool avx512Vnni = false; // 16-bit pairs into 32 bits
+  bool avx512Vbmi = false; // lookups of bytes in tables
   bool avx512Bf16 = false;
   bool amxBf16 = false;
   bool amxInt8 = false;
   /// Whether dot products of bf16 pairs are faster than multiplying in f32. False for Intel
   /// processors, which execute them at half the rate.
   bool fastBf16Pairs = false;
+
+  /// Whether products of bf16 are faster than those of f32.
+  bool multipliesBf16() const { return amxBf16 || fastBf16Pairs; }
 
   int64_t level1Bytes = 32 << 10; // data cache of one core
   int64_t level2Bytes = 1 << 20;

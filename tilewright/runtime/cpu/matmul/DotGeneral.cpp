@@ -3,6 +3,7 @@
 #include "tilewright/runtime/cpu/library/CallReader.h"
 #include "tilewright/runtime/cpu/matmul/Placement.h"
 #include "tilewright/runtime/cpu/matmul/Product.h"
+#include "tilewright/runtime/cpu/matmul/ScaledDot.h"
 
 #include <algorithm>
 #include <numeric>
@@ -143,6 +144,8 @@ static Status checkDimensions(const CallReader &reader, const DotDimensions &dim
 /// epilogue's buffers, whose shapes are not checked here.
 KernelResult prepareDotGeneral(const artifact::DotGeneralCall &call,
                                const LibrarySignature &types) {
+  if (call.block != 0)
+    return prepareScaledDot(call, types);
   CallReader reader(call.name, types);
   const bool hasEpilogue = call.productType.has_value();
   if (hasEpilogue ? types.operands.size() < 2 || types.results.empty() || types.bodies.empty()

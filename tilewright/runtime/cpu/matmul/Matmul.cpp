@@ -74,7 +74,7 @@ static const PanelKernel *choosePanel(const CpuFeatures &features, const MatmulP
                                       ElementType sums, bool allowNarrow) {
   const ElementType lhs = problem.lhsType, rhs = problem.rhsType;
   if (allowNarrow && sums == ElementType::f32 && fitsBf16(lhs) && fitsBf16(rhs) &&
-      (features.amxBf16 || features.fastBf16Pairs))
+      features.multipliesBf16())
     if (const PanelKernel *kernel =
             findPanelKernel(features, ElementType::bf16, ElementType::bf16, sums))
       return kernel;

@@ -64,6 +64,8 @@ struct Prologue {
                int64_t summedEnd, void *tile, int64_t tileStride) = nullptr;
   void *const *buffers = nullptr;
   bool isSummedMajor = false;
+  /// Whether making an element again costs no more than reading its packed form from L3.
+  bool isCheap = false;
 };
 
 /// The arguments of a run.

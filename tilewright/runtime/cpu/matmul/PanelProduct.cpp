@@ -49,16 +49,20 @@ struct PackedOperand {
     sharedCount = divideUp(std::min(end, lines), width) - sharedFirst;
   }
 
+  /// Whether adjacent lines are adjacent in memory.
+  bool isAcross() const {
+    return view.prologue ? view.prologue->isSummedMajor
+                         : view.lines->isEven() && view.lines->stride == 1;
+  }
+
   /// Packs panels [first, last) of a block. If adjacent lines are adjacent in memory, processes a
   /// few summed elements of several panels at a time, to read longer parts of each row of the
   /// operand before it goes to the next page.
   void packPanels(int64_t block, int64_t first, int64_t last, std::byte *to) const {
     constexpr int64_t panelsAtOnce = 8, summedAtOnce = 32;
     const int64_t k = block * blockSummed, count = std::min(blockSummed, summed - k);
-    const bool isAcross = view.prologue ? view.prologue->isSummedMajor
-                                        : view.lines->isEven() && view.lines->stride == 1;
-    const int64_t step = isAcross ? roundUp(std::min(count, summedAtOnce), depth) : count;
-    const int64_t together = isAcross ? panelsAtOnce : 1;
+    const int64_t step = isAcross() ? roundUp(std::min(count, summedAtOnce), depth) : count;
+    const int64_t together = isAcross() ? panelsAtOnce : 1;
     for (int64_t group = first; group < last; group += together)
       for (int64_t done = 0; done < count; done += step) {
         const int64_t line = group * width, now = std::min(step, count - done);
@@ -90,6 +94,8 @@ struct PackedOperand {
 
 /// The number of multiplications per tile from which waking another thread pays off.
 constexpr int64_t worthATile = 400'000;
+/// Up to this many tiles of a row each pack lhs.
+constexpr int64_t repackedTiles = 2;
 /// Tiles per thread; several, so that a preempted thread does not delay all others.
 constexpr int64_t tilesPerThread = 4;
 
@@ -98,17 +104,24 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
                                int64_t threads) {
   const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.lhsPacked));
   Blocking blocking;
-  // A panel of lhs should stay in L1.
+  // A panel of lhs should stay in L1. Tile registers need so many bytes a cycle that both panels
+  // come from L2 anyway, and sums are costly to load and to store again, so their panels are
+  // longer.
+  const int64_t panelBytes =
+      kernel.enter ? features.level2Bytes / 32 : features.level1Bytes * 2 / 3;
   const int64_t maxSummed =
-      std::max(kernel.depth,
-               features.level1Bytes * 2 / 3 / (kernel.rows * bytes) / kernel.depth * kernel.depth);
+      std::max(kernel.depth, panelBytes / (kernel.rows * bytes) / kernel.depth * kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, maxSummed);
   blocking.summed = roundUp(divideUp(shape.summed, blocking.summedBlocks), kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, blocking.summed);
 
   // Blocks of lhs and rhs and the tile share L2.
-  const int64_t maxRows = choice.maxRows ? choice.maxRows : 256;
-  const int64_t maxColumns = choice.maxColumns ? choice.maxColumns : 256;
+  const int64_t maxRows = choice.maxRows ? choice.maxRows : kernel.enter ? 1024 : 256;
+  // With tile registers, the block of rhs stays in L2 while blocks of lhs come from memory or L3.
+  const int64_t wide = std::clamp<int64_t>(features.level2Bytes / 2 / (blocking.summed * bytes) /
+                                               kernel.columns * kernel.columns,
+                                           256, 1024);
+  const int64_t maxColumns = choice.maxColumns ? choice.maxColumns : kernel.enter ? wide : 256;
   blocking.rowTiles = divideUp(shape.rows, maxRows);
   blocking.columnTiles = divideUp(shape.columns, maxColumns);
   const double work = double(shape.rows) * double(shape.columns) * double(shape.summed);
@@ -153,19 +166,25 @@ static void multiplyTile(const PanelKernel &kernel, const PackedOperand &lhs,
   const int64_t rowPanels = divideUp(rows, kernel.rows);
   const int64_t columnPanels = divideUp(columns, kernel.columns);
   for (int64_t block = firstBlock; block < lastBlock; ++block) {
-    const std::byte *left = lhs.block(block, rowPanel, rowPanel + rowPanels);
+    // A panel of lhs that is not shared is packed just before it is multiplied, while the panels of
+    // rhs are in L2, unless it is cheaper to pack several of them together.
+    const bool packsEach = !lhs.shared && !lhs.isAcross();
+    const std::byte *left = packsEach ? nullptr : lhs.block(block, rowPanel, rowPanel + rowPanels);
     const std::byte *right = rhs.block(block, columnPanel, columnPanel + columnPanels);
     const int64_t depth = lhs.blockDepth(block);
     if (kernel.enter)
       kernel.enter();
     // A panel of lhs stays in L1 while the panels of rhs stream through it, and sums are written
     // along rows.
-    for (int64_t i = 0; i < rowPanels; ++i)
+    for (int64_t i = 0; i < rowPanels; ++i) {
+      const std::byte *panel = packsEach ? lhs.block(block, rowPanel + i, rowPanel + i + 1)
+                                         : left + i * lhs.panelBytes(block);
       for (int64_t j = 0; j < columnPanels; ++j)
-        kernel.multiply(depth, left + i * lhs.panelBytes(block), right + j * rhs.panelBytes(block),
+        kernel.multiply(depth, panel, right + j * rhs.panelBytes(block),
                         sums + (i * kernel.rows * stride + j * kernel.columns) * sumBytes, stride,
                         std::min(kernel.rows, rows - i * kernel.rows),
                         std::min(kernel.columns, columns - j * kernel.columns), block > firstBlock);
+    }
     if (kernel.leave)
       kernel.leave();
   }
@@ -247,11 +266,15 @@ void Matmul::Runner::runPanels(const Product &product) const {
     return isShared ? std::clamp<int64_t>(maxShared / operand.bytesOf(tileLines), 1, allTiles)
                     : allTiles;
   };
-  const int64_t rowTiles =
-      tilesAtOnce(lhs, blocking.columnTiles > 1, blocking.rows, blocking.rowTiles);
+  // With tile registers, tiles are so wide that packing lhs twice takes less time than writing
+  // its panels to L3 and reading them twice.
+  const bool isRepacked =
+      kernel.enter && !lhs.isAcross() && (!lhs.view.prologue || lhs.view.prologue->isCheap);
+  const bool sharesLhs = blocking.columnTiles > (isRepacked ? repackedTiles : 1);
+  const int64_t rowTiles = tilesAtOnce(lhs, sharesLhs, blocking.rows, blocking.rowTiles);
   const int64_t columnTiles =
       tilesAtOnce(rhs, blocking.rowTiles > 1, blocking.columns, blocking.columnTiles);
-  if (blocking.columnTiles > 1)
+  if (sharesLhs)
     lhs.shared = scratch.get(PanelScratch::lhsPanels, lhs.bytesOf(rowTiles * blocking.rows));
   if (blocking.rowTiles > 1)
     rhs.shared = scratch.get(PanelScratch::rhsPanels, rhs.bytesOf(columnTiles * blocking.columns));

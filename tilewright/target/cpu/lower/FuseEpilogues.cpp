@@ -1,5 +1,6 @@
 // Fuses elementwise fusions into the matmul that they read, as its epilogue.
 #include "tilewright/dialect/elements/ScalarSemantics.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/target/cpu/Passes.h"
 #include "tilewright/target/cpu/emit/EpilogueEmitter.h"
@@ -17,16 +18,22 @@ namespace tilewright::cpu {
 
 namespace {
 
+/// Whether the library multiplies: a dot_general, or a scaled_dot, whose first operands are lhs and
+/// rhs, too.
+bool isProduct(Operation *op) { return isa<stablehlo::DotGeneralOp, exec::ScaledDotOp>(op); }
+
 /// The result of a matmul as a matrix: rows are the batch and the free dimensions of lhs, columns
 /// those of rhs.
 struct Matrix {
   int64_t rows = 1, columns = 1;
 
-  explicit Matrix(stablehlo::DotGeneralOp dot) {
-    auto lhs = cast<RankedTensorType>(dot.getLhs().getType());
-    auto result = cast<RankedTensorType>(dot.getType());
-    const auto summed = dot.getDotDimensionNumbers().getLhsContractingDimensions();
-    const int64_t leading = lhs.getRank() - static_cast<int64_t>(summed.size());
+  explicit Matrix(Operation *product) {
+    auto lhs = cast<RankedTensorType>(product->getOperand(0).getType());
+    auto result = cast<RankedTensorType>(product->getResult(0).getType());
+    auto dot = dyn_cast<stablehlo::DotGeneralOp>(product);
+    const size_t summed =
+        dot ? dot.getDotDimensionNumbers().getLhsContractingDimensions().size() : 1;
+    const int64_t leading = lhs.getRank() - static_cast<int64_t>(summed);
     for (auto [dim, size] : llvm::enumerate(result.getShape()))
       (static_cast<int64_t>(dim) < leading ? rows : columns) *= size;
   }
@@ -45,14 +52,15 @@ bool isCheap(Operation *op) {
 }
 
 /// The library's accumulator type; null if it does not support an epilogue.
-Type sumsOf(stablehlo::DotGeneralOp dot) {
+Type sumsOf(Operation *product) {
   auto elementOf = [](Value value) { return cast<ShapedType>(value.getType()).getElementType(); };
-  Type result = elementOf(dot.getResult());
+  Type result = elementOf(product->getResult(0));
   if (!result.isF32() && !result.isF64() && !result.isBF16() && !result.isF16())
     return {};
-  const bool isWide =
-      result.isF64() || elementOf(dot.getLhs()).isF64() || elementOf(dot.getRhs()).isF64();
-  Builder builder(dot.getContext());
+  const bool isWide = result.isF64() || llvm::any_of(product->getOperands(), [&](Value operand) {
+                        return elementOf(operand).isF64();
+                      });
+  Builder builder(product->getContext());
   return isWide ? builder.getF64Type() : builder.getF32Type();
 }
 
@@ -236,16 +244,16 @@ private:
 };
 
 /// The matmul that computes `value`, possibly reshaped, if its result has no other reader.
-stablehlo::DotGeneralOp productOf(Value value) {
+Operation *productOf(Value value) {
   while (value.hasOneUse()) {
     Operation *op = value.getDefiningOp();
-    if (auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op))
-      return dot;
+    if (op && isProduct(op))
+      return op;
     if (!isa_and_nonnull<stablehlo::ReshapeOp>(op))
-      return {};
+      return nullptr;
     value = op->getOperand(0);
   }
-  return {};
+  return nullptr;
 }
 
 struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
@@ -257,18 +265,28 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     getOperation().walk([&](exec::FusionOp fusion) { fusions.push_back(fusion); });
     for (exec::FusionOp fusion : fusions)
       fuse(fusion, symbols, functions);
+    // Only the library multiplies with scales, so these become calls before the next stage sees
+    // them.
+    SmallVector<exec::ScaledDotOp> scaled;
+    getOperation().walk([&](exec::ScaledDotOp dot) { scaled.push_back(dot); });
+    for (exec::ScaledDotOp dot : scaled) {
+      OpBuilder builder(dot);
+      auto call = createProduct(builder, dot.getLoc(), TypeRange(dot.getType()), dot, {}, {}, {});
+      dot->replaceAllUsesWith(call.getOperation());
+      dot.erase();
+    }
   }
 
   void fuse(exec::FusionOp fusion, SymbolTable &symbols,
             llvm::StringMap<FlatSymbolRefAttr> &functions) {
     auto opts = remark::RemarkOpts::name("epilogue").category("fuse");
     // If there are several matmuls, take the last one: the others have completed when it runs.
-    stablehlo::DotGeneralOp dot;
+    Operation *dot = nullptr;
     BlockArgument product;
     for (auto [number, input] : llvm::enumerate(fusion.getInputs())) {
-      stablehlo::DotGeneralOp candidate = productOf(input);
+      Operation *candidate = productOf(input);
       if (candidate && candidate->getBlock() == fusion->getBlock() && sumsOf(candidate) &&
-          countOf(candidate) > 0 && (!dot || dot->isBeforeInBlock(candidate))) {
+          countOf(candidate->getResult(0)) > 0 && (!dot || dot->isBeforeInBlock(candidate))) {
         dot = candidate;
         product = fusion.getBody().front().getArgument(static_cast<unsigned>(number));
       }
@@ -308,12 +326,12 @@ struct CpuFuseEpilogues : impl::CpuFuseEpiloguesPassBase<CpuFuseEpilogues> {
     return known->second;
   }
 
-  static void replace(exec::FusionOp fusion, stablehlo::DotGeneralOp dot, ArrayRef<Value> inputs,
+  static void replace(exec::FusionOp fusion, Operation *dot, ArrayRef<Value> inputs,
                       FlatSymbolRefAttr function) {
     OpBuilder builder(fusion);
-    auto call = createDot(builder, fusion.getLoc(), fusion.getResultTypes(), dot, inputs,
-                          TypeAttr::get(cast<ShapedType>(dot.getType()).getElementType()),
-                          builder.getArrayAttr({function}));
+    Type product = cast<ShapedType>(dot->getResult(0).getType()).getElementType();
+    auto call = createProduct(builder, fusion.getLoc(), fusion.getResultTypes(), dot, inputs,
+                              TypeAttr::get(product), builder.getArrayAttr({function}));
     fusion->replaceAllUsesWith(call.getOperation());
     fusion->erase();
     // Erase the matmul and the reshapes of its result.

@@ -3,6 +3,7 @@
 #include "tilewright/target/cpu/lower/Lowering.h"
 
 #include "tilewright/dialect/exec/LibraryOps.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 
 using namespace mlir;
@@ -108,20 +109,31 @@ static LogicalResult lower(Lowering &, stablehlo::ReplicaIdOp op) {
 
 //===- Products -----------------------------------------------------------===//
 
-exec::DotGeneralOp createDot(OpBuilder &builder, Location loc, TypeRange results,
-                             stablehlo::DotGeneralOp dot, ValueRange epilogueInputs,
-                             TypeAttr productType, ArrayAttr bodies) {
+exec::DotGeneralOp createProduct(OpBuilder &builder, Location loc, TypeRange results,
+                                 Operation *product, ValueRange epilogueInputs,
+                                 TypeAttr productType, ArrayAttr bodies) {
+  if (auto scaled = dyn_cast<exec::ScaledDotOp>(product)) {
+    SmallVector<Value> inputs = {scaled.getLhsScale(), scaled.getRhsScale()};
+    llvm::append_range(inputs, epilogueInputs);
+    const auto lhsDim = static_cast<int64_t>(scaled.getLhsContractingDimension()),
+               rhsDim = static_cast<int64_t>(scaled.getRhsContractingDimension());
+    return exec::DotGeneralOp::create(
+        builder, loc, results, scaled.getLhs(), scaled.getRhs(), inputs,
+        scaled.getLhsBatchingDimensions(), scaled.getRhsBatchingDimensions(), ArrayRef(lhsDim),
+        ArrayRef(rhsDim), numerics::Precision::standard, productType, scaled.getBlock(), bodies);
+  }
+  auto dot = cast<stablehlo::DotGeneralOp>(product);
   stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
   return exec::DotGeneralOp::create(
       builder, loc, results, dot.getLhs(), dot.getRhs(), epilogueInputs,
       numbers.getLhsBatchingDimensions(), numbers.getRhsBatchingDimensions(),
       numbers.getLhsContractingDimensions(), numbers.getRhsContractingDimensions(),
-      precisionOf(dot.getPrecisionConfig()), productType, bodies);
+      precisionOf(dot.getPrecisionConfig()), productType, /*block=*/0, bodies);
 }
 
 static LogicalResult lower(Lowering &, stablehlo::DotGeneralOp op) {
   OpBuilder builder(op);
-  auto call = createDot(builder, op.getLoc(), TypeRange(op.getType()), op, {}, {}, {});
+  auto call = createProduct(builder, op.getLoc(), TypeRange(op.getType()), op, {}, {}, {});
   op->replaceAllUsesWith(call.getOperation());
   op.erase();
   return success();

@@ -56,10 +56,12 @@ private:
 /// Reports E4004 at the op.
 mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &why);
 
-/// Creates the library call for a product, with an epilogue if there is a `productType`.
-exec::DotGeneralOp createDot(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypeRange results,
-                             stablehlo::DotGeneralOp dot, mlir::ValueRange epilogueInputs,
-                             mlir::TypeAttr productType, mlir::ArrayAttr bodies);
+/// Creates the library call for a product, stablehlo.dot_general or exec.scaled_dot, with an
+/// epilogue if there is a `productType`.
+exec::DotGeneralOp createProduct(mlir::OpBuilder &builder, mlir::Location loc,
+                                 mlir::TypeRange results, mlir::Operation *product,
+                                 mlir::ValueRange epilogueInputs, mlir::TypeAttr productType,
+                                 mlir::ArrayAttr bodies);
 
 /// Lowers an op that represents JAX's top_k, with these attributes.
 mlir::LogicalResult lowerTopK(mlir::Operation *op, mlir::DictionaryAttr attributes);
