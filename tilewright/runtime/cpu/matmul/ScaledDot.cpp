@@ -3,6 +3,7 @@
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
 #include "tilewright/runtime/cpu/matmul/ScaledRows.h"
 
+#include <limits>
 #include <numeric>
 
 namespace tilewright::runtime::cpu {
@@ -92,6 +93,9 @@ static Result<Side> readSide(const CallReader &reader, size_t index, const Dims 
   const auto split = shape.dims().begin() + static_cast<int64_t>(batching.size());
   Side side{Dims(shape.dims().begin(), split), Dims(split, shape.dims().end() - 1),
             shape.dims().back()};
+  // The dimensions of an empty shape have no limit.
+  if (shape.elementCount() == 0 && side.depth > std::numeric_limits<int32_t>::max())
+    return reader.failure("an empty ", name, " must not be ", side.depth, " elements deep");
   if (element == ScaledRows::packed)
     side.depth *= 2;
   Dims expected = side.dims();
