@@ -118,7 +118,8 @@ void GradientEmitter::findSums() {
 /// The tiles of a thread must fit into its registers: for each row of a warp, the sums, both
 /// products, and the operands of the rows unless they are read again for each block.
 void GradientEmitter::chooseTiles() {
-  constexpr int64_t maxRows = 64, heldBytes = 256, maxRegisters = 200, columnsOfBlock[] = {64, 32};
+  constexpr int64_t maxRows = 64, heldBytes = 256, maxRegisters = 120,
+                    columnsOfBlock[] = {64, 32, 16};
   int64_t bytes = 2;
   for (unsigned operand : {queries, keys, values, cotangents})
     bytes = std::max<int64_t>(bytes, elementOf(operand).getIntOrFloatBitWidth() / 8);
