@@ -99,4 +99,5 @@ jax.jit(lambda v: jax.lax.while_loop(lambda x: x.sum() < 9e9, lambda x: jnp.tanh
 def test_ctrl_c_ends_a_program(variables):
     """On two devices one can be interrupted while the other one waits for it in a collective."""
     done = subprocess.run([sys.executable, "-c", ENDLESS], env=environment(**variables), capture_output=True, text=True, timeout=240)
-    assert done.returncode in (-signal.SIGINT, 130, 1) and "Interrupt" in done.stderr + done.stdout, done.stderr
+    # KeyboardInterrupt, or, if the interpreter was already about to end, the kernel that was interrupted.
+    assert done.returncode in (-signal.SIGINT, 130, 1) and "interrupt" in (done.stderr + done.stdout).lower(), done.stderr
