@@ -73,6 +73,14 @@ def with_nan(choose):
     return lambda a, b: np.where(np.isnan(a) | np.isnan(b), a + b, choose(a, b))
 
 
+def least(a, b, c):
+    return with_nan(minimum)(with_nan(minimum)(a, b), c)
+
+
+def largest(a, b, c):
+    return with_nan(maximum)(with_nan(maximum)(a, b), c)
+
+
 def to_integer(values, low, high, kind):
     whole = np.trunc(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))
     return np.clip(whole, low, high).astype(I64).astype(kind)
@@ -264,8 +272,17 @@ VECTOR = {
     ),
 }
 GFX950 = {
-    "v_minimum3_f32 d, a, b, c": lambda a, b, c, z: with_nan(minimum)(with_nan(minimum)(a.f, b.f), c.f),
-    "v_maximum3_f32 d, a, b, c": lambda a, b, c, z: with_nan(maximum)(with_nan(maximum)(a.f, b.f), c.f),
+    "v_minimum3_f32 d, a, b, c": lambda a, b, c, z: least(a.f, b.f, c.f),
+    "v_maximum3_f32 d, a, b, c": lambda a, b, c, z: largest(a.f, b.f, c.f),
+    "v_pk_minimum3_f16 d, a, b, c": lambda a, b, c, z: half_pairs(least, a, b, c),
+    "v_pk_maximum3_f16 d, a, b, c": lambda a, b, c, z: half_pairs(largest, a, b, c),
+    "v_pk_minimum3_f16 d, a, b, c op_sel:[1,0,1] op_sel_hi:[0,1,1] neg_lo:[0,1,0] neg_hi:[1,0,1]": lambda a, b, c, z: (
+        halves(least(upper(a).h, -b.h, upper(c).h)) | halves(least(-a.h, upper(b).h, -upper(c).h)) << U32(16)
+    ),
+    "v_pk_maximum3_f16 d, a, b, c op_sel:[0,1,0] op_sel_hi:[1,1,0] neg_lo:[1,0,0] neg_hi:[0,0,1]": lambda a, b, c, z: (
+        halves(largest(-a.h, upper(b).h, c.h)) | halves(largest(upper(a).h, upper(b).h, -c.h)) << U32(16)
+    ),
+    "v_pk_maximum3_f16 d, a, b, c clamp": lambda a, b, c, z: half_pairs(lambda *x: np.nan_to_num(np.clip(largest(*x), 0, 1)) + F16(0), a, b, c),
     "v_bitop3_b32 d, a, b, c bitop3:0x96": lambda a, b, c, z: a.u ^ b.u ^ c.u,
     "v_bitop3_b32 d, a, b, c bitop3:0xca": lambda a, b, c, z: (a.u & b.u) | (~a.u & c.u),
     "v_cvt_pk_f16_f32 d, a, b": lambda a, b, c, z: halves(a.f) | halves(b.f) << U32(16),
@@ -283,6 +300,15 @@ def bfloats(x):
 
 def halves(values):
     return values.astype(F16).view(np.uint16).astype(U32)
+
+
+def upper(x):
+    return Values(x.U >> U64(16))
+
+
+def half_pairs(function, *operands):
+    low, high = function(*(x.h for x in operands)), function(*(upper(x).h for x in operands))
+    return halves(low) | halves(high) << U32(16)
 
 
 def pairs(function, *operands):
@@ -433,6 +459,12 @@ def difference(text, result, expected, before):
         for shift in (0, 32):
             ours, theirs = ((x >> U64(shift)).astype(U32) for x in (result, bits))
             wrong |= (ours != theirs) & ~(np.isnan(ours.view(F32)) & np.isnan(theirs.view(F32)))
+    if text.startswith("v_pk_") and "_f16" in text:
+        wrong = np.zeros_like(wrong)
+        for shift in (0, 16):
+            ours, theirs = ((x >> U64(shift)).astype(np.uint16) for x in (result, bits))
+            wrong |= (ours != theirs) & ~(np.isnan(ours.view(F16)) & np.isnan(theirs.view(F16)))
+        wrong |= result >> U64(32) != bits >> U64(32)
     places = np.argwhere(wrong)
     if not len(places):
         return ""
