@@ -1,19 +1,14 @@
 // Describes the legal tile sizes and chooses among them.
+#include "tilewright/support/Concat.h"
 #include "tilewright/transform/tile/Tiling.h"
 #include "tilewright/transform/tile/pipeline/TargetMachine.h"
 
-#include "mlir/Analysis/Presburger/IntegerRelation.h"
-#include "mlir/Analysis/Presburger/PresburgerRelation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <numeric>
 
 using namespace mlir;
-using presburger::IntegerPolyhedron;
-using presburger::PresburgerSet;
-using presburger::PresburgerSpace;
 
 namespace tilewright::tile {
 
@@ -39,38 +34,15 @@ static int64_t multipleOf(const Needs &needs, size_t dim) {
   return found == needs.multiples.end() ? 1 : found->second;
 }
 
-/// The set of legal tile sizes, with one variable for each dimension: the whole dimension or,
-/// unless `needs` requires that, a multiple of the divisor in its indices.
-static PresburgerSet legalTiles(ArrayRef<int64_t> sizes, const Needs &needs) {
-  const size_t count = sizes.size();
-  const PresburgerSpace space = PresburgerSpace::getSetSpace(static_cast<unsigned>(count));
-  auto legal = PresburgerSet::getUniverse(space);
-  for (size_t dim = 0; dim < count; ++dim) {
-    const auto var = static_cast<unsigned>(dim);
-    IntegerPolyhedron whole(space);
-    whole.addBound(presburger::BoundType::EQ, var, std::max<int64_t>(sizes[dim], 1));
-    PresburgerSet options(whole);
-    if (needs.units.contains(static_cast<int>(dim))) {
-      IntegerPolyhedron one(space);
-      one.addBound(presburger::BoundType::EQ, var, 1);
-      legal = legal.intersect(PresburgerSet(one));
-    }
-    if (!needs.whole.contains(static_cast<int>(dim))) {
-      IntegerPolyhedron part(space);
-      part.addBound(presburger::BoundType::LB, var, 1);
-      part.addBound(presburger::BoundType::UB, var, std::max<int64_t>(sizes[dim], 1));
-      SmallVector<int64_t> tile(count + 1, 0);
-      tile[dim] = 1;
-      part.addLocalFloorDiv(tile, multipleOf(needs, dim));
-      SmallVector<int64_t> rest(count + 2, 0);
-      rest[dim] = 1;
-      rest[count] = -multipleOf(needs, dim);
-      part.addEquality(rest);
-      options.unionInPlace(part);
-    }
-    legal = legal.intersect(options);
-  }
-  return legal;
+/// Whether a dimension may have tiles of this size: the whole dimension or, unless `needs` requires
+/// that, a multiple of the divisor in its indices. Dimensions are independent of each other, so
+/// this takes no longer for tensors of many dimensions.
+static bool isLegal(const Needs &needs, size_t dim, int64_t tile, int64_t size) {
+  const auto number = static_cast<int>(dim);
+  if (needs.units.contains(number) && tile != 1)
+    return false;
+  return tile == size || (!needs.whole.contains(number) && tile >= 1 && tile < size &&
+                          tile % multipleOf(needs, dim) == 0);
 }
 
 /// Picks a tile of about `budget` elements for a dimension of `size`: the whole dimension or a
@@ -379,12 +351,12 @@ bool Tiling::choose(const Needs &needs, const Capacities &capacities, std::strin
     chooseForGpu(needs, capacities);
   else
     chooseForCpu(needs, capacities);
-  // A tile larger than its dimension counts as the whole dimension.
-  SmallVector<int64_t> inside;
-  for (auto [tile, size] : llvm::zip_equal(tiles, sizes))
-    inside.push_back(std::min(tile, std::max<int64_t>(size, 1)));
-  if (!legalTiles(sizes, needs).containsPoint(presburger::getDynamicAPIntVec(inside))) {
-    reason = "no tile sizes are legal";
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    // A tile larger than its dimension counts as the whole dimension.
+    const int64_t whole = std::max<int64_t>(size, 1), inside = std::min(tiles[dim], whole);
+    if (isLegal(needs, dim, inside, whole))
+      continue;
+    reason = concat("dimension ", dim, " of size ", size, " cannot have tiles of ", inside);
     return false;
   }
   return true;

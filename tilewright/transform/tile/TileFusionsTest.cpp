@@ -72,6 +72,26 @@ static std::string smallGpu(uint64_t seed) {
 
 TEST(TileFusions, RandomFusionsInLoopsKeepTheirMeaning) { compareRandomFusions(smallGpu); }
 
+/// The time to choose tiles must not double with each dimension.
+TEST(TileFusions, AFusionOfManyDimensionsIsTiled) {
+  std::string text = R"(func.func @main(%x: TYPE) -> TYPE {
+  %r = exec.fusion "transpose" (%x) : (TYPE) -> TYPE {
+  ^bb0(%a: TYPE):
+    %t = stablehlo.transpose %a, dims = [DIMS] : (TYPE) -> TYPE
+    exec.yield %t : TYPE
+  }
+  return %r : TYPE
+}
+)";
+  auto replace = [&](const std::string &word, const std::string &by) {
+    for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+      text.replace(at, word.size(), by);
+  };
+  replace("TYPE", "tensor<2x2x2x2x2x2x2x2x2x2x2x2x2x2xf32>");
+  replace("DIMS", "13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0");
+  EXPECT_EQ(compareWithTiled(text, 0, /*edges=*/true), "");
+}
+
 TEST(TileFusions, RandomMovementIsOneKernel) { compareRandomFusions(nullptr, randomMovement, 100); }
 
 TEST(TileFusions, RandomMovementInLoopsIsOneKernel) {
