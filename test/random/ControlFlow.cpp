@@ -94,7 +94,7 @@ void Generator::constantLoop() {
   auto counter = tensor({}, named(draw.oneOf<const char *>({"i32", "i64", "ui32", "i8"})));
   auto number = [&](int64_t value) { return integer(counter, value); };
   Value start = number(draw.below(3)), limit = number(draw.number(0, 8)),
-        step = number(draw.number(1, 3));
+        step = number(wishes.forJaxlib ? 1 : draw.number(1, 3));
   Value carried = draw.oneIn(2)
                       ? constant(counter, Numbers::small)
                       : constant(tensor(drawDims(1), counter.getElementType()), Numbers::small);

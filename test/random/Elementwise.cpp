@@ -85,7 +85,11 @@ void Generator::binary() {
     op = draw.oneOf<llvm::StringRef>({"add", "subtract", "multiply", "divide", "remainder",
                                       "maximum", "minimum", "and", "or", "xor", "power"});
   // jaxlib computes these wrongly (README.md).
-  if (wishes.forJaxlib && isInt(element) && op == "power")
+  auto isComputed = [](Value value) {
+    return value.getDefiningOp() &&
+           value.getDefiningOp()->getName().getStringRef() != "stablehlo.constant";
+  };
+  if (wishes.forJaxlib && op == "power" && (isInt(element) || isComputed(x) || isComputed(y)))
     op = "multiply";
   if (wishes.forJaxlib && isPred(element) && op == "add")
     op = "or";

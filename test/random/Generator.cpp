@@ -428,6 +428,7 @@ llvm::ArrayRef<Generator::Rule> Generator::rules() {
       {&Generator::indexSelect, 1, {F::outOfBounds}},
       {&Generator::shapeByValue, 3, {}},
       {&Generator::reduce, 5, {F::emptyShapes, F::nanTies}},
+      {&Generator::orderedReduce, 1, {F::emptyShapes}},
       {&Generator::argReduce, 2, {F::nanTies}},
       {&Generator::reduceWindow, 3, {}},
       {&Generator::selectAndScatter, 1, {}},

@@ -174,6 +174,7 @@ private:
   void topK();
   // --- Reductions.cpp ---
   void reduce();
+  void orderedReduce();
   void argReduce();
   void reduceWindow();
   void selectAndScatter();

@@ -25,6 +25,43 @@ void Generator::reduce() {
       {[&](Block &block) { body(block, element, op); }});
 }
 
+/// Composes maps x -> s x + t of integers, which is associative but not commutative. Each element
+/// of one tensor is both s and t.
+void Generator::orderedReduce() {
+  Value x = pick([](Value v) { return typeOf(v).getRank() > 0 && isInt(elementOf(v)); });
+  if (!x)
+    return;
+  Dims dims, shape;
+  for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
+    if (draw.oneIn(2) || (dims.empty() && i + 1 == typeOf(x).getRank()))
+      dims.push_back(i);
+    else
+      shape.push_back(typeOf(x).getDimSize(i));
+  Type element = elementOf(x);
+  auto scalar = tensor({}, element), result = tensor(shape, element);
+  const interpret::ElementType type = *interpret::elementTypeOf(element);
+  interpret::Context spending;
+  Value one = constant(scalar, *interpret::Tensor::scalar(type,
+                                                          numerics::isSigned(type)
+                                                              ? numerics::Scalar::ofSigned(1)
+                                                              : numerics::Scalar::ofUnsigned(1),
+                                                          spending));
+  Value zero = constant(scalar, Numbers::nothing);
+  auto write = [&](Block &block) {
+    Value s = block.addArgument(scalar, loc), t = block.addArgument(scalar, loc),
+          c = block.addArgument(scalar, loc), d = block.addArgument(scalar, loc);
+    auto apply = [&](llvm::StringRef op, Value a, Value b) {
+      return create(op, scalar, {a, b})->getResult(0);
+    };
+    returns(block, {apply("stablehlo.multiply", s, c),
+                    apply("stablehlo.add", apply("stablehlo.multiply", s, d), t)});
+  };
+  Operation *made = create("stablehlo.reduce", {result, result}, {x, x, one, zero},
+                           list("dimensions", dims), {write});
+  for (Value value : made->getResults())
+    keep(value);
+}
+
 Value Generator::compareScalars(Value x, Value y, llvm::StringRef direction, bool total) {
   llvm::SmallVector<NamedAttribute> attributes = {comparison(direction)};
   if (total && isFloat(elementOf(x)))

@@ -1,5 +1,6 @@
 #include "tilewright/dialect/indexing/IndexingRelation.h"
 
+#include "tilewright/dialect/elements/Commutative.h"
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 
@@ -582,7 +583,12 @@ static std::string whyNotRows(Operation *op) {
   for (Value init : window.getInitValues())
     if (!init.getDefiningOp<stablehlo::ConstantOp>())
       return "is a scan whose initial value is not a constant";
-  return isScalarRegion(window.getBody()) ? "" : "has a body that is not a function of scalars";
+  if (!isScalarRegion(window.getBody()))
+    return "has a body that is not a function of scalars";
+  // A kernel scans from the end, so it combines each element with those after it.
+  if (scannedDimension(window)->isReverse && !elements::isCommutative(window.getBody()))
+    return "is a scan from the end whose body is not known to be commutative";
+  return "";
 }
 
 static std::string whyNot(Operation *op) {
@@ -606,9 +612,12 @@ static std::string whyNot(Operation *op) {
     if (!dense || !dense.isSplat())
       return "is a constant whose elements differ, which must be in memory";
   }
-  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
     if (!isScalarRegion(reduce.getBody()))
       return "has a body that is not a function of scalars";
+    if (!elements::isCommutative(reduce.getBody()))
+      return "has a body that is not known to be commutative, and kernels combine in any order";
+  }
   if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
     if (cast<RankedTensorType>(dot.getType()).getElementType().isInteger(1))
       return "is a dot of predicates";

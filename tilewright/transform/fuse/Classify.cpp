@@ -1,5 +1,6 @@
 #include "tilewright/transform/fuse/Classify.h"
 
+#include "tilewright/dialect/elements/Commutative.h"
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"
@@ -69,8 +70,8 @@ OpClass classify(Operation *op) {
     return OpClass::reshape;
   if (isElementwise(op))
     return OpClass::elementwise;
-  if (isa<stablehlo::ReduceOp>(op))
-    return OpClass::reduce;
+  if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    return elements::isCommutative(reduce.getBody()) ? OpClass::reduce : OpClass::other;
   if (auto concatenate = dyn_cast<stablehlo::ConcatenateOp>(op))
     return concatenate.getInputs().size() <= maxConcatenated ? OpClass::movement : OpClass::other;
   if (isa<stablehlo::BroadcastInDimOp, stablehlo::IotaOp, stablehlo::TransposeOp,

@@ -1,5 +1,6 @@
 // Simplifies trivial and nested reductions and reductions of moved data, and makes argmax
 // independent of the order of elements.
+#include "tilewright/dialect/elements/Commutative.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
@@ -73,11 +74,12 @@ stablehlo::ReduceOp makeLike(stablehlo::ReduceOp op, ValueRange inputs, ArrayRef
   return made;
 }
 
-/// Whether the initial value is the identity of the combiner. Assumed for bodies other than a
-/// single commutative op, such as argmax.
+/// Whether the initial value is the identity of the combiner. Assumed for commutative bodies other
+/// than a single op, such as argmax.
 bool startsFromIdentity(stablehlo::ReduceOp op) {
   Operation *combiner = commutativeCombiner(op.getBody());
-  return !combiner || isIdentityOf(combiner, op.getInitValues()[0]);
+  return combiner ? isIdentityOf(combiner, op.getInitValues()[0])
+                  : elements::isCommutative(op.getBody());
 }
 
 /// Removes reduced dimensions of size 1. The last one can be removed only if the initial value is

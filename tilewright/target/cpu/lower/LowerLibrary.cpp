@@ -218,7 +218,7 @@ static LogicalResult lower(Lowering &state, stablehlo::SelectAndScatterOp op) {
 }
 static LogicalResult lower(Lowering &state, stablehlo::ScatterOp op) {
   stablehlo::ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
-  const numerics::Combiner body = Lowering::combinerOf(op.getUpdateComputation());
+  const numerics::Combiner body = Lowering::updaterOf(op.getUpdateComputation());
   Bodies bodies(state);
   if (failed(bodies.add(op.getUpdateComputation(), body)))
     return failure();

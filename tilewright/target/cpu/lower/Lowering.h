@@ -23,6 +23,8 @@ public:
 
   /// The operation of a region that combines two elements; `function` if it is not a known one.
   static numerics::Combiner combinerOf(mlir::Region &region);
+  /// Like combinerOf(), for the region of a scatter, which may also overwrite.
+  static numerics::Combiner updaterOf(mlir::Region &region);
   /// Like combinerOf(), for the region of a reduce, which may also be argmax or argmin of pairs of
   /// a value and an index.
   static numerics::Combiner reducerOf(mlir::Region &region);

@@ -58,14 +58,18 @@ numerics::Combiner Lowering::combinerOf(Region &region) {
   if (region.front().getNumArguments() != 2)
     return function;
   std::string text = formulaOf(region);
-  if (text == "1")
-    return second;
   for (numerics::Combiner combiner : {add, multiply, maximum, minimum, bitAnd, bitOr, bitXor}) {
     const std::string op(numerics::nameOf(combiner)); // StableHLO's name
     if (text == op + "(0,1)" || text == op + "(1,0)")
       return combiner;
   }
   return function;
+}
+
+numerics::Combiner Lowering::updaterOf(Region &region) {
+  if (region.front().getNumArguments() == 2 && formulaOf(region) == "1")
+    return numerics::Combiner::second;
+  return combinerOf(region);
 }
 
 numerics::Combiner Lowering::reducerOf(Region &region) {

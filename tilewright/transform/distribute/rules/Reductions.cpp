@@ -1,5 +1,6 @@
 #include "tilewright/transform/distribute/rules/Rules.h"
 
+#include "tilewright/dialect/elements/Commutative.h"
 #include "tilewright/dialect/sdy/SdyDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
@@ -105,10 +106,17 @@ ShardingRule reduceRule(stablehlo::ReduceOp op) {
   Value init = op.getInitValues()[0];
   const bool isReduced = !combine.empty() && (isNeutral(init, combine) ||
                                               neutralElement(getElementTypeOrSelf(init), combine));
-  for (auto [dim, loops] : llvm::enumerate(input))
-    if (loops.empty())
-      loops = {isReduced ? rule.add(sizes[dim], LoopKind::reduced, combine)
-                         : rule.add(sizes[dim], LoopKind::shifted)};
+  // Shards of the first reduced dimension are in the order of the elements, those of others are
+  // not.
+  bool isInOrder = true;
+  for (auto [dim, loops] : llvm::enumerate(input)) {
+    if (!loops.empty())
+      continue;
+    loops = {isReduced   ? rule.add(sizes[dim], LoopKind::reduced, combine)
+             : isInOrder ? rule.add(sizes[dim], LoopKind::shifted)
+                         : rule.add(sizes[dim], LoopKind::whole)};
+    isInOrder = (isInOrder && sizes[dim] == 1) || elements::isCommutative(op.getBody());
+  }
   for (size_t i = 0; i < op.getInputs().size(); ++i)
     rule.operands[i] = input;
   for (size_t i = 1; i < rule.results.size(); ++i)

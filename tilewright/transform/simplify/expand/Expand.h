@@ -13,6 +13,7 @@
 
 namespace tilewright::simplify {
 
+mlir::LogicalResult expandReduce(stablehlo::ReduceOp op, mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandReduceWindow(stablehlo::ReduceWindowOp op, mlir::RewriterBase &rewriter);
 mlir::LogicalResult expandSelectAndScatter(stablehlo::SelectAndScatterOp op,
                                            mlir::RewriterBase &rewriter);

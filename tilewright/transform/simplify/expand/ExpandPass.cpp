@@ -30,6 +30,7 @@ struct Reasons : RewriterBase::Listener {
 LogicalResult expand(Operation *op, RewriterBase &rewriter) {
   rewriter.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](stablehlo::ReduceOp op) { return expandReduce(op, rewriter); })
       .Case([&](stablehlo::ReduceWindowOp op) { return expandReduceWindow(op, rewriter); })
       .Case([&](stablehlo::SelectAndScatterOp op) { return expandSelectAndScatter(op, rewriter); })
       .Case([&](stablehlo::ScatterOp op) { return expandScatter(op, rewriter); })
@@ -73,6 +74,15 @@ struct Expand : impl::ExpandPassBase<Expand> {
       if (failed(expand(op, rewriter)))
         TILEWRIGHT_LOG(getArgument(), op, "is not expanded: ", reasons.last);
     }
+    // Expansions of ops with a body may reduce by it.
+    SmallVector<stablehlo::ReduceOp> ordered;
+    getOperation().walk([&](stablehlo::ReduceOp op) {
+      if (!indexing::canTile(op))
+        ordered.push_back(op);
+    });
+    for (stablehlo::ReduceOp op : ordered)
+      if (failed(expand(op, rewriter)))
+        TILEWRIGHT_LOG(getArgument(), op, "is not expanded: ", reasons.last);
   }
 };
 

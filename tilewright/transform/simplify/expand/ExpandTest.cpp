@@ -186,6 +186,47 @@ TEST(ExpandReduceWindow, SeveralOperandsAreReducedTogether) {
   }
 }
 
+/// Composes x -> scale * x + shift, which is associative but not commutative.
+static std::string reduceMaps(const Dims &shape, const Dims &dims, bool onlyLast) {
+  Dims kept;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+    if (!llvm::is_contained(dims, dim))
+      kept.push_back(shape[static_cast<size_t>(dim)]);
+  const std::string input = tensorType(shape, "i32"), result = tensorType(kept, "i32");
+  const char *body = onlyLast ? "    stablehlo.return %c, %d : tensor<i32>, tensor<i32>\n"
+                              : R"(    %scale = stablehlo.multiply %a, %c : tensor<i32>
+    %moved = stablehlo.multiply %a, %d : tensor<i32>
+    %shift = stablehlo.add %moved, %b : tensor<i32>
+    stablehlo.return %scale, %shift : tensor<i32>, tensor<i32>
+)";
+  return concat("func.func @main(%x: ", input, ", %y: ", input,
+                ", %s: tensor<i32>, %t: tensor<i32>) -> (", result, ", ", result,
+                ") {\n  %r:2 = \"stablehlo.reduce\"(%x, %y, %s, %t) <{dimensions = ", list(dims),
+                "}> ({\n  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: "
+                "tensor<i32>):\n",
+                body, "  }) : (", input, ", ", input, ", tensor<i32>, tensor<i32>) -> (", result,
+                ", ", result, ")\n  return %r#0, %r#1 : ", result, ", ", result, "\n}\n");
+}
+
+TEST(ExpandReduce, ABodyThatIsNotCommutativeCombinesInOrder) {
+  Random random(6);
+  for (int draw = 0; draw < 200; ++draw) {
+    Dims shape, dims;
+    const int64_t rank = between(random, 1, 3);
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      shape.push_back(between(random, rank == 1 ? 1 : 0, rank == 1 ? 300 : 9));
+      if (random() % 2 == 0)
+        dims.push_back(dim);
+    }
+    if (dims.empty())
+      dims.push_back(between(random, 0, rank - 1));
+    for (bool onlyLast : {false, true})
+      ASSERT_EQ(difference("stablehlo.reduce", reduceMaps(shape, dims, onlyLast), random(),
+                           Inputs::exact),
+                "");
+  }
+}
+
 static std::string selectAndScatter(const RandomWindow &window, const std::string &element,
                                     const std::string &direction, const std::string &scatter) {
   const std::string scalar = tensorType({}, element), input = tensorType(window.input, element);

@@ -10,10 +10,13 @@ using enum stablehlo::ComparisonDirection;
 /// The row, from row j on, with the largest element of a column; the first such row in case of a
 /// tie: [batch].
 static Value pivotRow(MatrixBuilder &b, Value column, Value j) {
-  Value size = b.magnitude(column);
+  Value size = b.comparable(b.magnitude(column));
   const SmallVector<int64_t> shape(typeOf(size).getShape());
-  size = b.select(b.isIndex(shape, 1, GE, j), size, b.number(typeOf(size), -1));
-  const Value initial[] = {b.number(b.reals({}), -1), b.index(shape[1] - 1)};
+  const auto none = static_cast<uint64_t>(-1);
+  size = b.select(b.isIndex(shape, 1, GE, j), size, b.integer(typeOf(size), none));
+  const Value initial[] = {
+      b.integer(RankedTensorType::get({}, typeOf(size).getElementType()), none),
+      b.index(shape[1] - 1)};
   return b.reduce({size, b.iota(b.numbers(shape), 1)}, initial, {1}, [&](ValueRange pair) {
     Value wins = b.compare(pair[0], GT, pair[2]);
     Value tie = b.both(b.compare(pair[0], EQ, pair[2]), b.compare(pair[1], LT, pair[3]));

@@ -90,6 +90,13 @@ Value MatrixBuilder::magnitude(Value value) {
   return isComplex() ? add(absolute(real(value)), absolute(imaginary(value))) : absolute(value);
 }
 
+Value MatrixBuilder::comparable(Value sizes) {
+  RankedTensorType type = typeOf(sizes);
+  Value infinity = number(type, std::numeric_limits<double>::infinity());
+  sizes = select(compare(sizes, stablehlo::ComparisonDirection::EQ, sizes), sizes, infinity);
+  return bitcast(sizes, builder.getIntegerType(type.getElementTypeBitWidth()));
+}
+
 Value MatrixBuilder::squareOf(Value value) {
   auto square = [&](Value part) { return multiply(part, part); };
   return isComplex() ? add(square(real(value)), square(imaginary(value))) : square(value);

@@ -63,6 +63,9 @@ public:
   Value squareRoot(Value value);
   /// |x|, or |Re x| + |Im x|, which LAPACK uses to compare complex numbers.
   Value magnitude(Value value);
+  /// Integers in the same order as numbers of at least 0, with NaN as infinity: a reduction that
+  /// compares them gives the same result in any order.
+  Value comparable(Value sizes);
   /// |x|², which can overflow.
   Value squareOf(Value value);
   /// The product of a real number and an element.

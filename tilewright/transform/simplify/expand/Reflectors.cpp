@@ -42,12 +42,15 @@ Qr factorQr(MatrixBuilder &b, Value a) {
 static Value nextColumn(MatrixBuilder &b, Value a, Value fixed, Value j) {
   const SmallVector<int64_t> shape(typeOf(a).getShape());
   const int64_t columns[] = {shape[0], shape[2]};
-  Value length = b.norm(b.select(b.isIndex(shape, 1, GE, j), a, b.zeros(shape)));
+  Value length = b.comparable(b.norm(b.select(b.isIndex(shape, 1, GE, j), a, b.zeros(shape))));
   Value isLeft = b.isIndex(columns, 1, GE, j);
   auto number = b.numbers(columns);
   Value rank = b.select(b.compare(fixed, NE, 0), b.integer(number, 2), b.integer(number, 1));
   rank = b.select(isLeft, rank, b.integer(number, 0));
-  const Value initial[] = {b.index(-1), b.number(b.reals({}), -1), b.index(0)};
+  const Value initial[] = {b.index(-1),
+                           b.integer(RankedTensorType::get({}, typeOf(length).getElementType()),
+                                     static_cast<uint64_t>(-1)),
+                           b.index(0)};
   return b.reduce({rank, length, b.iota(number, 1)}, initial, {1}, [&](ValueRange pair) {
     // Fixed columns keep their order.
     Value isSame = b.compare(pair[0], EQ, pair[3]);

@@ -269,8 +269,12 @@ SmallVector<Value> Expansion::lookUp(ValueRange tables, Value at, ValueRange upd
     SmallVector<Value> joined = join(left.drop_front(), right.drop_front());
     Value hasBoth = b.both(left[0], right[0]);
     SmallVector<Value> results{b.binary<stablehlo::OrOp>(left[0], right[0])};
-    for (size_t i = 1; i < width; ++i)
-      results.push_back(b.select(hasBoth, joined[i - 1], b.select(left[0], left[i], right[i])));
+    // Zero where there is none, so that the order matters only if it does for the body.
+    for (size_t i = 1; i < width; ++i) {
+      Value zero = b.number(typeOf(right[i]), 0);
+      Value one = b.select(left[0], left[i], b.select(right[0], right[i], zero));
+      results.push_back(b.select(hasBoth, joined[i - 1], one));
+    }
     return results;
   });
   SmallVector<Value> joined = join(tables, ArrayRef(found).drop_front()), results;
