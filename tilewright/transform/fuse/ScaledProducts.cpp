@@ -1,6 +1,7 @@
 // fuse-scaled-products, fuse-expand-scaled-products: products of dequantised operands as
 // exec.scaled_dot, and back.
 #include "tilewright/transform/fuse/ScaledProducts.h"
+#include "tilewright/transform/RepresentsAll.h"
 #include "tilewright/transform/TypeOf.h"
 
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
@@ -30,10 +31,13 @@ struct Side {
   int64_t block = 0;      // 0 without scales
 };
 
-/// The operand of a conversion between floats, or the value itself.
+/// The operand of a conversion to a type that represents it exactly, or the value itself.
 Value beforeConvert(Value value) {
   auto convert = value.getDefiningOp<stablehlo::ConvertOp>();
-  return convert && floatOf(convert.getOperand()) ? convert.getOperand() : value;
+  if (!convert || !floatOf(value) || !floatOf(convert.getOperand()) ||
+      !representsAll(floatOf(value), floatOf(convert.getOperand())))
+    return value;
+  return convert.getOperand();
 }
 
 /// Whether the elements of a value are floats of at most 8 bits.

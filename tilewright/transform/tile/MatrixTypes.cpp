@@ -1,5 +1,6 @@
 // Chooses the types in which matrix instructions compute a dot_general or a convolution.
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/RepresentsAll.h"
 #include "tilewright/transform/tile/Tiling.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,15 +32,7 @@ static bool holds(Type wide, Type narrow) {
     return to && from.getWidth() + (from.isUnsigned() ? 1 : 0) <= to.getWidth();
   }
   auto to = dyn_cast<FloatType>(wide), from = dyn_cast<FloatType>(narrow);
-  if (!to || !from)
-    return false;
-  const llvm::fltSemantics &large = to.getFloatSemantics(), &small = from.getFloatSemantics();
-  auto lowestBit = [](const llvm::fltSemantics &type) {
-    return APFloat::semanticsMinExponent(type) - int(APFloat::semanticsPrecision(type)) + 1;
-  };
-  return APFloat::semanticsPrecision(small) <= APFloat::semanticsPrecision(large) &&
-         APFloat::semanticsMaxExponent(small) <= APFloat::semanticsMaxExponent(large) &&
-         lowestBit(small) >= lowestBit(large);
+  return to && from && representsAll(to, from);
 }
 
 static bool hasDefaultPrecision(Operation *product) {

@@ -96,3 +96,23 @@ func.func @along_rows(%x: tensor<32x32xf8E4M3FN>, %y: tensor<6x32xbf16>, %sx: te
   %d = stablehlo.dot_general %4, %y, contracting_dims = [1] x [1] : (tensor<32x32xbf16>, tensor<6x32xbf16>) -> tensor<32x6xf32>
   return %d : tensor<32x6xf32>
 }
+
+// -----
+
+/// Scales that are rounded on the way are those after the rounding.
+
+// CHECK-LABEL: func @rounded
+//   CHECK-NOT:   exec.scaled_dot
+// ALL-LABEL: func @rounded
+//       ALL:   %[[S:.*]] = stablehlo.convert %arg2 : (tensor<4x2xf8E4M3FN>) -> tensor<4x2xf4E2M1FN>
+//       ALL:   exec.scaled_dot %arg0, %arg1 scaled(%[[S]] : tensor<4x2xf4E2M1FN>)
+func.func @rounded(%x: tensor<4x32xf8E4M3FN>, %y: tensor<6x32xbf16>, %sx: tensor<4x2xf8E4M3FN>) -> tensor<4x6xbf16> {
+  %0 = stablehlo.convert %x : (tensor<4x32xf8E4M3FN>) -> tensor<4x32xbf16>
+  %1 = stablehlo.convert %sx : (tensor<4x2xf8E4M3FN>) -> tensor<4x2xf4E2M1FN>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<4x2xf4E2M1FN>) -> tensor<4x2x16xf4E2M1FN>
+  %3 = stablehlo.reshape %2 : (tensor<4x2x16xf4E2M1FN>) -> tensor<4x32xf4E2M1FN>
+  %4 = stablehlo.convert %3 : (tensor<4x32xf4E2M1FN>) -> tensor<4x32xbf16>
+  %5 = stablehlo.multiply %0, %4 : tensor<4x32xbf16>
+  %d = stablehlo.dot_general %5, %y, contracting_dims = [1] x [1] : (tensor<4x32xbf16>, tensor<6x32xbf16>) -> tensor<4x6xbf16>
+  return %d : tensor<4x6xbf16>
+}
