@@ -6,6 +6,9 @@ virtual GPU, compared with separate kernels, because both round f32 to tf32.
 
 The kernel takes sums in another order and divides once at the end. Its error may be twice that of the separate ops, plus the rounding of
 the weights and of the result: an ulp of the terms that are summed. A result is NaN exactly where the separate ops give NaN.
+
+Gradients by queries, keys, values and bias are compared in the same way. Some of these programs also multiply the weights by a tensor
+that is not the cotangent; these may keep separate kernels, but must not be taken for what they resemble.
 """
 
 import random
@@ -18,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
+import pytest
 from jax import export
 
 TYPES = {"f32": np.dtype(np.float32), "bf16": np.dtype(ml_dtypes.bfloat16), "f16": np.dtype(np.float16)}
@@ -41,7 +45,9 @@ class Attention:
         self.scale = draw.choice([1.0, 0.125, self.depth**-0.5])
         self.cap = draw.choice([None, None, 5.0])
         self.bias = draw.choice([None, None, "hqk", "1qk", "h1k", "hq1", "qk"])
-        self.mask = draw.choice([None, "causal", "window", "lengths", "input", "segments"])
+        self.mask = draw.choice([None, "causal", "window", "lengths", "input", "segments", "random"])
+        self.seed = draw.randrange(2**31)
+        self.dropout = draw.random() < 0.2
         self.hidden = draw.choice([-np.inf, -1e30, -1e4])
         self.special = draw.choice([None, None, None, "nan key", "inf key", "inf bias", "nan value", "inf value"])
         self.repeated = draw.random() < 0.2  # a whole row or tensor of equal values
@@ -88,15 +94,34 @@ class Attention:
             return k[None, None] < mask[:, None, None, None]
         if self.mask == "segments":
             return (mask[:, : self.queries, None] == mask[:, None, : self.keys])[:, None]
+        if self.mask == "random":
+            return self.drawn((self.batch, 1, self.queries, self.keys))
         return mask
 
-    def __call__(self, arrays):
-        q, k, v = arrays["q"], arrays["k"], arrays["v"]
-        if self.groups > 1:
-            k, v = (jnp.repeat(x, self.groups, axis=2 if self.heads_last else 1) for x in (k, v))
+    def drawn(self, shape):
+        """Booleans of JAX's generator, whose body has hundreds of ops; the same in f32 and f64."""
+        return jax.random.uniform(jax.random.key(self.seed), shape, jnp.float32) < 0.7
+
+    def names(self):
+        """The dimensions of queries and of keys, for einsum."""
+        return ("bqnd", "bknd") if self.heads_last else ("bnqd", "bnkd")
+
+    def repeated_heads(self, x):
+        return jnp.repeat(x, self.groups, axis=2 if self.heads_last else 1) if self.groups > 1 else x
+
+    def products(self, q, k):
         wide = jnp.promote_types(q.dtype, jnp.float32) if self.wide_product else q.dtype
-        names = ("bqnd", "bknd") if self.heads_last else ("bnqd", "bnkd")
-        scores = jnp.einsum(f"{names[0]},{names[1]}->bnqk", q, k, preferred_element_type=wide) * self.scale
+        names = ",".join(self.names())
+        return jnp.einsum(f"{names}->bnqk", q, self.repeated_heads(k), preferred_element_type=wide) * self.scale
+
+    def combined(self, weights, v):
+        if self.dropout:
+            weights = jnp.where(self.drawn(weights.shape), weights / 0.7, 0)
+        names = self.names()
+        return jnp.einsum(f"bnqk,{names[1]}->{names[0]}", weights.astype(v.dtype), self.repeated_heads(v))
+
+    def weights(self, arrays):
+        scores = self.products(arrays["q"], arrays["k"])
         if self.cap:
             scores = self.cap * jnp.tanh(scores / self.cap)
         if self.bias:
@@ -105,21 +130,85 @@ class Attention:
             hidden = max(self.hidden, float(jnp.finfo(scores.dtype).min)) if np.isfinite(self.hidden) else self.hidden
             scores = jnp.where(self.visible(arrays.get("mask")), scores, hidden)
         if self.softmax == "jax":
-            weights = jax.nn.softmax(scores, axis=-1)
-        else:
-            weights = jnp.exp(scores - scores.max(-1, keepdims=True))
-            weights = weights / weights.sum(-1, keepdims=True)
-        return jnp.einsum(f"bnqk,{names[1]}->{names[0]}", weights.astype(v.dtype), v)
+            return jax.nn.softmax(scores, axis=-1)
+        weights = jnp.exp(scores - jax.lax.stop_gradient(scores.max(-1, keepdims=True)))
+        return weights / weights.sum(-1, keepdims=True)
+
+    def __call__(self, arrays):
+        return [self.combined(self.weights(arrays), arrays["v"])]
+
+    def exactly(self, arrays):
+        """The results in f64, and for each the sum of the sizes of its terms."""
+        return self(arrays), self(arrays | {"v": jnp.abs(arrays["v"])})
 
     def __str__(self):
         return ", ".join(f"{key} {value}" for key, value in vars(self).items() if key != "draw")
 
 
+class Gradients(Attention):
+    """The gradients of such an attention, and some other products of its weights."""
+
+    def __init__(self, seed):
+        super().__init__(f"gradients {seed}")
+        # Where a weight is 0, a special value gives NaN in a gradient unless the block is skipped.
+        self.special = None
+        # Without the result, there is no forward pass to share row values with. A gradient of a bias for each query and key is as
+        # large as the scores, so both keep separate kernels.
+        self.result = self.draw.random() < 0.9
+        self.of_bias = self.draw.random() < 0.3
+        # Sums over the queries of weights times a tensor; all but "cotangent" resemble the gradient of the values.
+        self.other = self.draw.choice([None] * 5 + ["cotangent", "wider", "narrower", "of each key", "scores"])
+        if self.other:
+            self.mask, self.dropout = self.mask if self.mask != "random" else None, False
+
+    def shapes(self):
+        shapes = super().shapes()
+        q, v = shapes["q"], shapes["v"]
+        shapes["cotangent"] = (*q[:-1], v[-1])
+        widths = {"wider": self.width + 3, "narrower": max(1, self.width - 1), "scores": self.width, "cotangent": self.width}
+        if self.other in widths:
+            shapes["other"] = (self.batch, self.heads * self.groups, self.queries, widths[self.other])
+        elif self.other:
+            shapes["other"] = (self.batch, self.heads * self.groups, self.queries, self.keys, 2)
+        return shapes
+
+    def wanted(self, arrays):
+        names = ("q", "k", "v", "bias") if self.of_bias else ("q", "k", "v")
+        return {name: arrays[name] for name in names if name in arrays}
+
+    def others(self, weights, other):
+        if not self.other:
+            return []
+        if self.other == "of each key":
+            return [jnp.einsum("bnqk,bnqkx->bnkx", weights.astype(other.dtype), other)]
+        if self.other == "scores":  # the tensor depends on the weights
+            other = other * weights.max(-1, keepdims=True).astype(other.dtype)
+        return [jnp.einsum("bnqk,bnqx->bnkx", weights.astype(other.dtype), other)]
+
+    def __call__(self, arrays):
+        attention = super().__call__
+        result, pullback = jax.vjp(lambda some: attention(arrays | some)[0], self.wanted(arrays))
+        results = jax.tree.leaves(pullback(arrays["cotangent"]))
+        return results + [result] * self.result + self.others(self.weights(arrays), arrays.get("other"))
+
+    def exactly(self, arrays):
+        sizes = {name: jnp.abs(x) if x.dtype == jnp.float64 else x for name, x in arrays.items()}
+        weights = self.weights(arrays)
+        _, by_weights = jax.vjp(lambda w: self.combined(w, sizes["v"]), weights)
+        size = by_weights(sizes["cotangent"])[0]  # at least that of the gradient of a weight
+        of_scores = weights * (size + jnp.sum(weights * size, axis=-1, keepdims=True))
+        q, k = jax.vjp(self.products, sizes["q"], sizes["k"])[1](of_scores)
+        terms = {"q": q, "k": k, "v": jax.vjp(lambda v: self.combined(weights, v), sizes["v"])[1](sizes["cotangent"])[0]}
+        if "bias" in self.wanted(arrays):
+            terms["bias"] = jax.vjp(lambda bias: of_scores + bias, arrays["bias"])[1](of_scores)[0]
+        results = [self.combined(weights, sizes["v"])] * self.result + self.others(weights, sizes.get("other"))
+        return self(arrays), jax.tree.leaves(terms) + results
+
+
 def exactly(attention, arrays):
-    """The result in f64, and the sum of the sizes of its terms."""
     with jax.enable_x64(True):
-        wide = {name: x.astype(np.float64) if name != "mask" else x for name, x in arrays.items()}
-        return np.asarray(attention(wide)), np.asarray(attention(wide | {"v": np.abs(wide["v"])}))
+        wide = {name: jnp.asarray(x, np.float64) if name != "mask" else jnp.asarray(x) for name, x in arrays.items()}
+        return [[np.asarray(x) for x in results] for results in attention.exactly(wide)]
 
 
 def disagreement(attention, arrays, separate, fused):
@@ -127,33 +216,43 @@ def disagreement(attention, arrays, separate, fused):
     for name, result in ("evaluated", separate), ("compiled", fused):
         if isinstance(result, str):
             return f"{name}: {result}"
-    separate, fused = (x[0].astype(np.float64) for x in (separate, fused))
+    exact, terms = exactly(attention, arrays)
+    assert len(exact) == len(terms) == len(separate) == len(fused)
+    for i, results in enumerate(zip(exact, terms, separate, fused)):
+        if words := disagreement_of_one(float(ml_dtypes.finfo(attention.type).eps), *results):
+            return f"result {i}: {words}"
+    return None
+
+
+def disagreement_of_one(ulp, exact, terms, separate, fused):
+    separate, fused = (x.astype(np.float64) for x in (separate, fused))
     if not np.array_equal(np.isnan(separate), np.isnan(fused)):
         return f"NaN: {np.isnan(separate).sum()} evaluated, {np.isnan(fused).sum()} compiled"
-    exact, terms = exactly(attention, arrays)
     known = np.isfinite(exact) & np.isfinite(separate)
     if not np.array_equal(separate[~known], fused[~known], equal_nan=True):
         return "infinities differ"
-    ulp = float(ml_dtypes.finfo(attention.type).eps)
     with np.errstate(invalid="ignore"):  # infinities, compared above
         error, unfused = np.abs(fused - exact), np.abs(separate - exact)
-    allowed = 2 * np.max(unfused[known], initial=0) + 2 * ulp * terms
+    allowed = 2 * np.max(unfused[known], initial=0) + 2 * ulp * np.nan_to_num(terms)  # of a row of NaN: 0
     if np.all(error[known] <= allowed[known]):
         return None
     worst = np.argmax(np.where(known, error - allowed, -np.inf))
     return f"error {error.flat[worst]:.3e}, allowed {allowed.flat[worst]:.3e}"
 
 
-def test_random_attentions(request, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", [Attention, Gradients])
+def test_random_attentions(kind, request, tmp_path, monkeypatch):
     count, seed = request.config.getoption("--programs"), request.config.getoption("--seed")
-    attentions = [Attention(f"{seed}/{i}") for i in range(count)]
+    attentions = [kind(f"{seed}/{i}") for i in range(count)]
     cases, inputs = [], []
     for i, attention in enumerate(attentions):
         arrays = attention.inputs()
         inputs.append(arrays)
         exported = export.export(jax.jit(attention), platforms=["cpu"])(arrays)
-        like = np.zeros(exported.out_avals[0].shape, attention.type)
-        cases.append(artifacts.Case(f"a{i}", "attention", 1, exported.mlir_module_serialized, jax.tree.leaves(arrays), [like]))
+        leaves = jax.tree.leaves(arrays)
+        kept = [leaves[i] for i in exported.module_kept_var_idx]
+        like = [np.zeros(out.shape, out.dtype) for out in exported.out_avals]
+        cases.append(artifacts.Case(f"a{i}", "attention", 1, exported.mlir_module_serialized, kept, like))
     chip, report = request.config.getoption("--chip"), tmp_path / "report.txt"
     on = [f"--target=vgpu:{chip}"] if chip else ["--on=cpu"]
     separate = evaluator.evaluate(cases, tmp_path, *(on + ["--fuse.attention=false"] if chip else []))
@@ -171,7 +270,8 @@ def test_random_attentions(request, tmp_path, monkeypatch):
         if words:
             wrong.append(f"{case.name}: {words}\n  {attention}")
     kernels = len(re.findall(FUSED, "".join(log)))
-    request.config.stash.setdefault(conftest.SUMMARY, []).append(f"{kernels} of {count} attentions became one kernel")
+    summary = f"{kernels} of {count} {kind.__name__.lower()} became one kernel for each pass"
+    request.config.stash.setdefault(conftest.SUMMARY, []).append(summary)
     assert not wrong, "\n".join(wrong)
-    # Fewer than 16 queries, or a single key, keep separate kernels.
-    assert kernels >= count / 2
+    # Fewer than 16 queries, a single key, and products other than gradients keep separate kernels.
+    assert kernels >= count / (2 if kind is Attention else 8)

@@ -59,7 +59,6 @@ struct LoadedExecutable::Launch {
   /// fails.
   Event start();
   Result<Event> run();
-  Result<Event> submit();
   Status takeArenas();
   void finish(Status status);
 };

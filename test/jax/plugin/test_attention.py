@@ -110,10 +110,47 @@ def test_sizes(queries, keys, width):
     np.testing.assert_allclose(jax.jit(fused)(q, k, k), exact(fused, q, k, k), atol=2e-6)
 
 
-def test_head_numbers_keep_separate_kernels():
+def test_head_numbers(check):
     def alibi(q, k, v):
-        scores = jnp.einsum("bqnd,bknd->bnqk", q, k) - jnp.arange(HEADS, dtype=q.dtype)[:, None, None]
+        scores = jnp.einsum("bqnd,bknd->bnqk", q, k) - jnp.arange(HEADS, dtype=q.dtype)[:, None, None] * jnp.arange(k.shape[1])
         return jnp.einsum("bnqk,bknd->bqnd", jax.nn.softmax(scores, -1), v)
 
+    check(alibi, *inputs(), bound=1e-5)
+    check(jax.grad(lambda *x: jnp.sum(alibi(*x) ** 2), (0, 1, 2)), *inputs(), bound=1e-4)
+
+
+def test_dropout(check):
+    def dropped(q, k, v):
+        scores = jnp.einsum("bqnd,bknd->bnqk", q, k) / math.sqrt(q.shape[-1])
+        weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e30), -1)
+        keep = jax.random.uniform(jax.random.key(3), weights.shape, np.float32) < 0.8  # the same in f32 and f64
+        return jnp.einsum("bnqk,bknd->bqnd", jnp.where(keep, weights / 0.8, 0), v)
+
+    check(dropped, *inputs(), bound=1e-5)
+    check(jax.grad(lambda *x: jnp.sum(dropped(*x) ** 2), (0, 1, 2)), *inputs(), bound=1e-4)
+
+
+def test_shared_keys_and_more_heads_than_queries(check):
+    # The mask tells which of the two dimensions without keys is that of the queries.
+    def shared(q, k, v):
+        scores = jnp.einsum("bqnd,bkd->bnqk", q, k)
+        scores = jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e30)
+        return jnp.einsum("bnqk,bkd->bqnd", jax.nn.softmax(scores, -1), v)
+
+    q, k, v = inputs(1, 32, 40, 8)
+    check(shared, q, k[:, :, 0], v[:, :, 0], bound=1e-5)
+
+
+def test_a_mask_of_many_shared_ops(check):
+    # Each op of the mask reads the one before twice: there are 2^64 paths through it.
+    def masked(q, k, v):
+        scores = jnp.einsum("bqnd,bknd->bnqk", q, k)
+        x = jax.lax.broadcasted_iota(jnp.int32, scores.shape[-2:], 0)
+        y = jax.lax.broadcasted_iota(jnp.int32, scores.shape[-2:], 1)
+        for i in range(64):
+            x, y = x + y * 3, x ^ (y + i)
+        return jnp.einsum("bnqk,bknd->bqnd", jax.nn.softmax(jnp.where(y % 3 == 0, scores, -1e30), -1), v)
+
     q, k, v = inputs()
-    np.testing.assert_allclose(jax.jit(alibi)(q, k, v), exact(alibi, q, k, v), atol=2e-6)
+    check(masked, q, k, v, bound=1e-5)
+    check(jax.grad(lambda *x: jnp.sum(masked(*x) ** 2), (0, 1, 2)), q, k, v, bound=1e-4)

@@ -12,14 +12,14 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
   let description = [{
     `product[h…, m, k] = sum over d of queries[h…, m, d] * keys[h…, k, d]`
     `score[h…, m, k]   = body(product[h…, m, k], m, k, inputs…)`
-    `result[h…, m, n]  = sum over k of softmax over k of score[h…, m, k] * values[h…, k, n]`
+    `result[h…, m, n]  = sum over k of softmax over k of score[h…, m, k] * factor[h…, m, k] * values[h…, k, n]`
 
     `sizes` are those of the dimensions h…, m, k, d, n, in this order. `dims` has, for each operand and then for the result, the number of
     such a dimension for each dimension of the tensor, or -1 for one of size 1. An operand that lacks a dimension is the same along it:
     heads that share keys, for example.
 
     The body gets the product as f32, the numbers of query and key as i32, and an element of each input. It yields the score, and optionally whether
-    the element is visible: where it is not, the score is `masked_score`. Products are summed in f32. Weights are not divided by their sum before
+    the element is visible: where it is not, the score is `masked_score`. It may also yield a factor of the weight, such as that of dropout; without one, the factor is 1. Products are summed in f32. Weights are not divided by their sum before
     the second product, as in the programs for which this op stands, but its result is; before it they are rounded to `weight_type`.
     With `tf32`, both products may round operands of f32 to tf32, as the default precision allows.
 
@@ -46,10 +46,10 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def Exec_YieldScoreOp : Exec_Op<"yield_score", [Pure, Terminator, HasParent<"SoftmaxDotOp">]> {
-  let summary = "Returns the score of an element, and whether it is visible.";
-  let arguments = (ins F32:$score, Optional<I1>:$visible);
-  let assemblyFormat = "$score (`visible` $visible^)? attr-dict `:` type($score)";
+def Exec_YieldScoreOp : Exec_Op<"yield_score", [Pure, Terminator, AttrSizedOperandSegments, HasParent<"SoftmaxDotOp">]> {
+  let summary = "Returns the score of an element, whether it is visible, and the factor of its weight.";
+  let arguments = (ins F32:$score, Optional<I1>:$visible, Optional<F32>:$factor);
+  let assemblyFormat = "$score (`visible` $visible^)? (`times` $factor^)? attr-dict `:` type($score)";
   let builders = [OpBuilder<(ins), [{ }]>];
 }
 

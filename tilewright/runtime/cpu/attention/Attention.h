@@ -19,9 +19,10 @@ struct ScoreFunction {
   ///
   ///   score[c]   = the score function of tile[r, c]
   ///   maximum[r] = max(maximum[r], max of score)              and its old value is `before`
-  ///   weights[r, c] = exp(score[c] - maximum[r]), rounded to the type of the weights
+  ///   weight[c]  = exp(score[c] - maximum[r])
+  ///   weights[r, c] = weight[c], times a factor if there is dropout, rounded to their type
   ///   factor[r]  = exp(before - maximum[r])
-  ///   sum[r]     = sum[r] * factor[r] + sum of the weights before they are rounded
+  ///   sum[r]     = sum[r] * factor[r] + sum of weight
   ///
   /// A weight below exp(-87) may be 0. A maximum that is not finite counts as 0 in exponents, and
   /// factor is 1 if `before` is -inf, so that a row has no NaN before its scores have one. `tile`
@@ -61,8 +62,8 @@ struct AttentionProblem {
   Placement queryRows, queryDepth, keyRows, keyDepth, valueRows, valueColumns, resultRows,
       resultColumns;
   std::vector<HeadDimension> heads;
-  /// The score where the mask is false. Keys with only masked scores are left out, for each unit of
-  /// rows whose rows all have a greater score: elsewhere their weights count.
+  /// The score where the mask is false. A block with only masked scores is computed only for rows
+  /// without a greater score, because only there its weights count.
   std::optional<float> maskedScore;
 
   int64_t headCount() const;
@@ -105,9 +106,6 @@ private:
   ScoreFunction score;
   BlockProduct first, second;
   int64_t blockQueries = 0, blockKeys = 0;
-  /// The number of rows that are tested together for whether a block of keys is masked: a multiple
-  /// of the rows of the first product's kernel, and a divisor of the rows of a block.
-  int64_t unitRows = 0;
   Conversion toResult;
 };
 

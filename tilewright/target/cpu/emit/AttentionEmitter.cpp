@@ -191,8 +191,12 @@ private:
     block->eachColumns([&](const Columns &at) {
       Lanes score = b.load(single, tile, ir.CreateAdd(ofTile, at.done), at.width, at.mask);
       Value *weight = weightOf(ir.CreateFSub(score.value, b.splat(base, at.width)));
-      b.store({b.round(weight, weightType)}, weightType, weights, ir.CreateAdd(ofWeights, at.done),
-              at.mask);
+      Value *multiplied = weight;
+      // The factor does not read the product; nothing else of the function is computed again.
+      if (block->body.getNumResults() > 1)
+        multiplied = ir.CreateFMul(weight, block->call(row, at, {score})[1]);
+      b.store({b.round(multiplied, weightType)}, weightType, weights,
+              ir.CreateAdd(ofWeights, at.done), at.mask);
       if (at.mask)
         weight = ir.CreateSelect(at.mask, weight, b.real(weight, 0));
       accumulate(at, [&](Value *sum) { return ir.CreateFAdd(sum, weight); });

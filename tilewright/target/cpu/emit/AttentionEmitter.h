@@ -12,7 +12,8 @@ using lanes::LaneBuilder;
 using lanes::Lanes;
 
 /// Marks a scalar function as a score function: (product: f32, query: i32, key: i32, inputs…) ->
-/// f32, or (query, key, inputs…) -> i1, which tells whether an element is visible. For each input,
+/// f32, or (f32, f32) with a factor of the weight that does not depend on the product; or (query,
+/// key, inputs…) -> i1, which tells whether an element is visible. For each input,
 /// the attribute has two strides: element [query, key] is at query * first + key * second. The
 /// second stride is 0 or 1.
 inline constexpr llvm::StringLiteral scoreAttribute = "exec.score";

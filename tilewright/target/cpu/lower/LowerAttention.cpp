@@ -99,7 +99,10 @@ struct CpuLowerAttention : impl::CpuLowerAttentionPassBase<CpuLowerAttention> {
   static Operation *lower(OpBuilder &builder, exec::SoftmaxDotOp op, SymbolTable &symbols) {
     auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
     const SmallVector<int64_t> strides = stridesOfInputs(op, 3);
-    func::FuncOp score = functionOf(op, yield.getScore(), 0, "score", strides);
+    SmallVector<Value> results = {yield.getScore()};
+    if (yield.getFactor())
+      results.push_back(yield.getFactor());
+    func::FuncOp score = functionOf(op, results, 0, "score", strides);
     score->setAttr(weightAttribute, op.getWeightTypeAttr());
     SmallVector<Attribute> bodies = {FlatSymbolRefAttr::get(symbols.insert(score))};
     IntegerAttr masked;

@@ -169,27 +169,29 @@ bool BackwardMatcher::classify(const Product &product, const View &summed) {
   return true;
 }
 
-/// Whether a reduction sums weights times the product of cotangent and values, times a number for
-/// each row.
+/// Whether a reduction sums weights, with their factors in the second product, times the product of
+/// cotangent and values, times a number for each row.
 bool BackwardMatcher::isRowDot(const Reduction &reduction) const {
   if (reduction.isMatmul() || reduction.combiner != Combiner::sum || reduction.maps.size() != 1 ||
       !cotangents)
     return false;
-  const Normalizer normalizer(forward.cascade.nodes, [](unsigned) { return true; });
-  const Polynomial map = normalizer.of(*reduction.maps[0]);
+  const Polynomial map = forward.termsOf(reduction);
   if (map.size() != 1 || !forward.isExponent(map.begin()->first.exponent, *forward.subtracted))
     return false;
   int products = 0;
+  size_t ofWeights = 0;
   for (auto [id, power] : map.begin()->first.factors) {
     const Node &factor = forward.node(id);
     if (&beforeConversions(factor) == cotangents && power == 1)
       ++products;
+    else if (llvm::is_contained(forward.weightFactors, std::pair(id, power)))
+      ++ofWeights;
     else if (factor.onAxis || llvm::any_of(factor.reads, [&](unsigned read) {
                return read != forward.maximum && read != forward.sum;
              }))
       return false;
   }
-  return products == 1;
+  return products == 1 && ofWeights == forward.weightFactors.size();
 }
 
 /// Whether the reductions that a value reads are those of the softmax, or products of rows.
@@ -202,20 +204,41 @@ bool BackwardMatcher::checkNumbers(const Node &root) {
   return true;
 }
 
+/// Whether the cotangent has a row for each query and the width of the result, and is the same for
+/// all keys. A product of cotangent and values implies that; without it, any tensor may be summed
+/// with weights over the queries.
+bool BackwardMatcher::isLikeResult() const {
+  if (cotangent.has(forward.keyDim()) || cotangent.has(forward.depth))
+    return false;
+  int64_t width = 1;
+  for (auto [dim, size] : llvm::zip(cotangent.dims, typeOf(cotangent.value).getShape()))
+    if (dim == forward.width)
+      width *= size;
+  return width == forward.sizes().back();
+}
+
 /// Whether only reductions over keys read the values that are computed from the scores in this
-/// block, and nothing that the op reads depends on these values.
+/// block, and nothing that the op reads depends on these values, or on the products that it
+/// replaces.
 bool BackwardMatcher::isOnlyReader() {
   for (Operation *op : forward.readers)
     if (isa<stablehlo::ReduceOp>(op) &&
         forward.cascade.indexOf(op) == forward.cascade.reductions.size())
       return forward.fail("a reduction other than over keys reads the scores");
-  SmallVector<Value> reads = {cotangent.value};
+  SmallVector<Value> work = {cotangent.value};
   for (const Node *input : inputs)
-    reads.push_back(input->value);
-  for (Value value : reads)
-    if (Operation *op = value.getDefiningOp();
-        op && (forward.readers.contains(op) || forward.otherProducts.contains(op)))
+    work.push_back(input->value);
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    // The result of the forward pass is read from its op.
+    if (!op || op->getBlock() != forward.second->getBlock() || op == forward.second ||
+        !seen.insert(op).second)
+      continue;
+    if (forward.readers.contains(op) || forward.otherProducts.contains(op))
       return forward.fail("a gradient reads a tensor that is computed from the scores");
+    op->walk([&](Operation *inner) { llvm::append_range(work, inner->getOperands()); });
+  }
   return true;
 }
 
@@ -241,6 +264,8 @@ bool BackwardMatcher::match() {
     return forward.fail("the gradient of the values reads another cotangent");
   if (!cotangent.value || !cotangent.has(forward.queryDim()))
     return forward.fail("a gradient does not read the cotangent of the result");
+  if (!cotangents && !isLikeResult())
+    return forward.fail("a tensor other than the cotangent of the result is summed with weights");
   auto summedOf = [&](const Product &product) {
     SmallVector<int64_t> dims;
     for (int64_t dim : ArrayRef(forward.order).drop_back(4))
@@ -335,12 +360,12 @@ private:
                                      number(std::numeric_limits<double>::quiet_NaN()));
     }
     // The weights of the result are divided by the sum.
-    const Normalizer normalizer(match.cascade.nodes, [](unsigned) { return true; });
-    const Polynomial map = normalizer.of(*match.cascade.reductions[reduction].maps[0]);
+    const Polynomial map = match.termsOf(match.cascade.reductions[reduction]);
     Value result = multiply(body->getArgument(2), emitReduced(match.sum));
     for (auto [id, power] : map.begin()->first.factors) {
       const Node &factor = match.node(id);
-      if (&beforeConversions(factor) == cotangents)
+      if (&beforeConversions(factor) == cotangents ||
+          llvm::is_contained(match.weightFactors, std::pair(id, power)))
         continue;
       Value one = emitWide(factor);
       if (power < 0)
@@ -348,7 +373,7 @@ private:
       for (int i = 0; i < std::abs(power); ++i)
         result = multiply(result, one);
     }
-    return multiply(result, number(map.begin()->second));
+    return multiply(result, number(map.begin()->second / match.weightScale));
   }
 
   Value emitOp(const Node &value) {
@@ -386,7 +411,15 @@ private:
 } // namespace
 
 /// Whether a value is 0 where the weight exp(score - maximum) is.
-bool BackwardMatcher::vanishes(const Node &value) const {
+bool BackwardMatcher::vanishes(const Node &value) {
+  // Nodes are shared, so there may be exponentially many paths to one.
+  if (auto known = vanishing.find(&value); known != vanishing.end())
+    return known->second;
+  const bool result = findVanishing(value);
+  return vanishing[&value] = result;
+}
+
+bool BackwardMatcher::findVanishing(const Node &value) {
   if (value.kind == Node::Kind::constant)
     return value.number == 0;
   if (value.kind != Node::Kind::op)
@@ -451,7 +484,8 @@ exec::SoftmaxDotBackwardOp BackwardMatcher::create(OpBuilder &builder, exec::Sof
   SmallVector<Type> arguments(3, builder.getF32Type());
   arguments.append(2, builder.getI32Type());
   for (const Node *input : inputs) {
-    add(input->value, input->dims);
+    const Operand operand = AttentionMatcher::inputOf(builder, *input);
+    add(operand.value, operand.dims);
     arguments.push_back(elements::scalarType(input->element));
   }
   for (Value values : op.getRowValues()) {

@@ -42,7 +42,9 @@ private:
   bool isOnlyReader();
   bool checkNumbers(const Node &root);
   bool isRowDot(const Reduction &reduction) const;
-  bool vanishes(const Node &node) const;
+  bool isLikeResult() const;
+  bool vanishes(const Node &node);
+  bool findVanishing(const Node &node);
   std::pair<mlir::RankedTensorType, View> resultOf(unsigned number) const;
   std::optional<View> viewOf(mlir::Value value);
   bool isGpu() const;
@@ -60,6 +62,7 @@ private:
   Operand unmoved; // the result of the forward pass as the program has it
   llvm::SmallVector<const Node *> inputs;
   llvm::DenseMap<mlir::Value, std::optional<View>> views;
+  llvm::DenseMap<const Node *, bool> vanishing; // what vanishes() returned before
 };
 
 } // namespace tilewright::cascade

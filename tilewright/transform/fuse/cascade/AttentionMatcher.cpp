@@ -112,21 +112,22 @@ bool AttentionMatcher::isExponent(Linear exponent, const Node &base) const {
   return exponent == ofScore;
 }
 
-/// Whether a reduction sums exp(score - maximum), divided by the sum if `isDivided`.
+/// Whether a reduction sums exp(score - maximum). If `isDivided`, it is divided by the sum, and may
+/// have further factors.
 bool AttentionMatcher::isWeight(const Reduction &reduction, bool isDivided) {
   const Form &form = reduction.form;
   if (form.map.size() != 1 || !form.variables.empty() || form.exponent.size() != 1)
     return false;
   const auto &[term, coefficient] = *form.map.begin();
   const Factors &parameter = form.exponent.begin()->first;
-  if (coefficient != 1 || parameter.size() != 1 || !isMaximum(node(parameter[0].first)))
+  if (parameter.size() != 1 || !isMaximum(node(parameter[0].first)))
     return false;
   const Node &base = node(parameter[0].first);
-  if (!isExponent(term.exponent, base) || term.factors != form.factor)
+  if (!isExponent(term.exponent, base))
     return false;
   if (!isDivided) {
     subtracted = &base;
-    return form.factor.empty();
+    return coefficient == 1 && term.factors.empty() && form.factor.empty();
   }
   // Both subtract the same number, so it cancels.
   if (&base != subtracted)
@@ -134,7 +135,17 @@ bool AttentionMatcher::isWeight(const Reduction &reduction, bool isDivided) {
   if (form.factor.size() != 1 || form.factor[0].second != -1)
     return false;
   const Node &divisor = beforeConversions(node(form.factor[0].first));
-  return divisor.kind == Node::Kind::reduced && divisor.reduction == sum;
+  if (divisor.kind != Node::Kind::reduced || divisor.reduction != sum)
+    return false;
+  weightScale = coefficient;
+  weightFactors.clear();
+  for (const auto &factor : term.factors)
+    if (!llvm::is_contained(form.factor, factor)) {
+      if (factor.second < 0 || !node(factor.first).reads.empty())
+        return false;
+      weightFactors.push_back(factor);
+    }
+  return true;
 }
 
 /// Whether the library supports these types: sums are f32, and elements are whole bytes.
@@ -189,10 +200,9 @@ bool AttentionMatcher::findLeaves(const Node &root, SmallVectorImpl<const Node *
       return fail(concat("a score contains ", next->op->getName().getStringRef().str()));
     if (next->kind != Node::Kind::leaf)
       continue;
-    Operation *op = next->value.getDefiningOp();
-    if (isa_and_present<stablehlo::DotGeneralOp>(op) && next->onAxis)
+    if (next->value.getDefiningOp<stablehlo::DotGeneralOp>() && next->onAxis)
       products.push_back(next);
-    else if (!isa_and_present<stablehlo::IotaOp>(op) && !llvm::is_contained(tensors, next))
+    else if (!llvm::is_contained(tensors, next))
       tensors.push_back(next);
   }
   return true;
@@ -206,6 +216,12 @@ bool AttentionMatcher::findScore() {
   if (products.size() != 1)
     return fail(products.empty() ? "the scores are not those of a product"
                                  : "a score is computed from two products");
+  SmallVector<const Node *> ofFactors;
+  for (auto [id, power] : weightFactors)
+    if (!findLeaves(node(id), inputs, ofFactors))
+      return false;
+  if (!ofFactors.empty())
+    return fail("a factor of the weights is computed from a product");
   product = products[0];
   first = product->value.getDefiningOp<stablehlo::DotGeneralOp>();
   return true;
@@ -295,16 +311,31 @@ bool AttentionMatcher::placeSecond() {
   return true;
 }
 
-/// The queries are the longest dimension that neither keys nor values have; all others are heads.
+/// The dimension along which a leaf counts, -1 if that has size 1; nullopt if the leaf is not an
+/// iota.
+static std::optional<int64_t> numberedDim(const Node &leaf) {
+  auto iota = leaf.value.getDefiningOp<stablehlo::IotaOp>();
+  return iota ? std::optional(leaf.dims[static_cast<size_t>(iota.getIotaDimension())])
+              : std::nullopt;
+}
+
+/// Whether the score depends on the index along a dimension, as most masks do on that of the query.
+bool AttentionMatcher::isNumbered(int64_t dim) const {
+  return llvm::any_of(inputs, [&](const Node *input) { return numberedDim(*input) == dim; });
+}
+
+/// The queries are a dimension that neither keys nor values have: the one that a mask counts along,
+/// because the body reads the other indices from memory, or else the longest. All others are heads.
 bool AttentionMatcher::chooseQueries() {
   for (Operand *operand : {&queries, &keys, &values})
     operand->skipMovement();
   const Space &space = cascade.space();
   auto sizeOf = [&](int64_t dim) { return space.shape[static_cast<size_t>(dim)]; };
+  auto rankOf = [&](int64_t dim) { return std::pair(isNumbered(dim), sizeOf(dim)); };
   int64_t query = -1;
   for (int64_t dim : space.rowDims())
     if (queries.has(dim) && !keys.has(dim) && !values.has(dim) &&
-        (query < 0 || sizeOf(dim) >= sizeOf(query)))
+        (query < 0 || rankOf(dim) >= rankOf(query)))
       query = dim;
   if (query < 0 || sizeOf(query) < minQueries)
     return fail(concat("it has fewer than ", minQueries, " queries for each set of keys"));
@@ -315,9 +346,15 @@ bool AttentionMatcher::chooseQueries() {
   return true;
 }
 
-bool AttentionMatcher::placeInputs(ArrayRef<const Node *> tensors) {
+bool AttentionMatcher::placeInputs(SmallVectorImpl<const Node *> &tensors) {
   const int64_t query = queryDim(), key = keyDim();
+  llvm::erase_if(tensors, [&](const Node *input) {
+    const std::optional<int64_t> dim = numberedDim(*input);
+    return dim && (*dim < 0 || *dim == query || *dim == key);
+  });
   for (const Node *input : tensors) {
+    if (numberedDim(*input))
+      continue;
     if (!elements::scalarType(input->element))
       return fail("a tensor of the score has a type that kernels do not support");
     const auto *at = llvm::find(input->dims, key);
@@ -325,21 +362,39 @@ bool AttentionMatcher::placeInputs(ArrayRef<const Node *> tensors) {
                                                 [](int64_t dim) { return dim >= 0; }))
       return fail("a tensor of the score is not contiguous along the keys");
   }
-  // The numbers of heads are not passed to the body.
-  for (unsigned id = 0; id < cascade.nodes.size(); ++id)
-    if (const Node &leaf = node(id); leaf.kind == Node::Kind::leaf)
-      if (auto iota = leaf.value.getDefiningOp<stablehlo::IotaOp>()) {
-        const int64_t dim = leaf.dims[static_cast<size_t>(iota.getIotaDimension())];
-        if (dim >= 0 && dim != query && dim != key)
-          return fail("a score depends on the number of its head");
-      }
   return true;
 }
 
+Operand AttentionMatcher::inputOf(OpBuilder &builder, const Node &input) {
+  const std::optional<int64_t> dim = numberedDim(input);
+  if (!dim)
+    return {input.value, input.dims};
+  auto iota = input.value.getDefiningOp<stablehlo::IotaOp>();
+  const int64_t size =
+      typeOf(input.value).getDimSize(static_cast<unsigned>(iota.getIotaDimension()));
+  auto numbers = stablehlo::IotaOp::create(
+      builder, iota.getLoc(), RankedTensorType::get({size}, input.element), uint64_t(0));
+  return {numbers, {*dim}};
+}
+
 bool AttentionMatcher::dependsOn(const Node &value, const Node *leaf) const {
-  return &value == leaf || llvm::any_of(value.operands, [&](const Node *operand) {
-    return dependsOn(*operand, leaf);
-  });
+  // Nodes are shared, so there may be exponentially many paths to one.
+  llvm::SmallPtrSet<const Node *, 16> seen;
+  SmallVector<const Node *> work = {&value};
+  while (!work.empty()) {
+    const Node *next = work.pop_back_val();
+    if (next == leaf)
+      return true;
+    if (seen.insert(next).second)
+      work.append(next->operands.begin(), next->operands.end());
+  }
+  return false;
+}
+
+Polynomial AttentionMatcher::termsOf(const Reduction &reduction) const {
+  const Normalizer normalizer(
+      cascade.nodes, [](unsigned) { return true; }, Normalizer::Expands::allOnAxis);
+  return normalizer.of(*reduction.maps[0]);
 }
 
 const Node *AttentionMatcher::maskedSide() const {
@@ -369,15 +424,14 @@ Value BodyEmitter::emit(const Node &value) {
     if (!value.element.isF32())
       result = elements::emitConversion(builder, loc, builder.getF32Type(), value.element, result);
   } else if (value.kind == Node::Kind::leaf) {
-    auto iota = value.value.getDefiningOp<stablehlo::IotaOp>();
-    if (iota) {
-      const int64_t dim = value.dims[static_cast<size_t>(iota.getIotaDimension())];
+    const auto *at = llvm::find(inputs, &value);
+    if (at != inputs.end()) {
+      result = body->getArgument(numbers + 2 + static_cast<unsigned>(at - inputs.begin()));
+    } else {
+      const int64_t dim = *numberedDim(value);
       Value number = dim < 0 ? arith::ConstantIntOp::create(builder, loc, 0, 32).getResult()
                              : Value(body->getArgument(numbers + (dim != match.queryDim())));
       result = elements::emitConversion(builder, loc, builder.getI32Type(), value.element, number);
-    } else {
-      const auto *at = llvm::find(inputs, &value);
-      result = body->getArgument(numbers + 2 + static_cast<unsigned>(at - inputs.begin()));
     }
   } else {
     SmallVector<Value> operands;
@@ -395,6 +449,30 @@ Value BodyEmitter::emitVisible() {
     return visible;
   Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
   return arith::XOrIOp::create(builder, loc, visible, yes);
+}
+
+Value BodyEmitter::emitFactor() {
+  if (match.weightFactors.empty() && match.weightScale == 1)
+    return {};
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getF32FloatAttr(static_cast<float>(value)));
+  };
+  Value result = number(match.weightScale);
+  for (auto [id, power] : match.weightFactors) {
+    const Node &factor = match.node(id);
+    Value value = emit(factor);
+    // A condition counts as 0 or 1.
+    if (factor.element.isInteger(1)) {
+      result = arith::SelectOp::create(builder, loc, value, result, number(0));
+      continue;
+    }
+    if (!factor.element.isF32())
+      value = elements::emitConversion(builder, loc, factor.element, builder.getF32Type(), value);
+    for (int i = 0; i < power; ++i)
+      result = arith::MulFOp::create(builder, loc, result, value);
+  }
+  return result;
 }
 
 DenseI64ArrayAttr AttentionMatcher::numbered(OpBuilder &builder, const View &dims) const {
@@ -428,8 +506,9 @@ exec::SoftmaxDotOp AttentionMatcher::create(bool hasRowValues) {
                                  numbered(builder, values.dims)};
   SmallVector<Type> arguments = {builder.getF32Type(), builder.getI32Type(), builder.getI32Type()};
   for (const Node *input : inputs) {
-    operands.push_back(input->value);
-    dims.push_back(numbered(builder, input->dims));
+    const Operand operand = inputOf(builder, *input);
+    operands.push_back(operand.value);
+    dims.push_back(numbered(builder, operand.dims));
     arguments.push_back(elements::scalarType(input->element));
   }
   dims.push_back(numbered(builder, result.dims));
@@ -453,7 +532,7 @@ exec::SoftmaxDotOp AttentionMatcher::create(bool hasRowValues) {
     visible = emitter.emitVisible();
     masked = builder.getF32FloatAttr(static_cast<float>(side->number));
   }
-  exec::YieldScoreOp::create(inBody, loc, value, visible);
+  exec::YieldScoreOp::create(inBody, loc, value, visible, emitter.emitFactor());
   auto op =
       exec::SoftmaxDotOp::create(builder, loc, results, operands, builder.getDenseI64ArrayAttr(all),
                                  builder.getArrayAttr(dims), TypeAttr::get(weightType), masked,

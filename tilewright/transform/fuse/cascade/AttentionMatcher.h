@@ -67,7 +67,12 @@ public:
   unsigned maximum = 0, sum = 0; // numbers of reductions
   const Node *score = nullptr, *product = nullptr, *subtracted = nullptr;
   Linear ofScore;
-  llvm::SmallVector<const Node *> inputs; // leaves other than the product and the numbers of rows
+  /// Leaves other than the product and the indices of queries and keys.
+  llvm::SmallVector<const Node *> inputs;
+  /// The weights are multiplied by `weightScale` and these factors before the second product, but
+  /// not before they are summed: dropout, for example.
+  Factors weightFactors;
+  double weightScale = 1;
   stablehlo::DotGeneralOp first, second;
   Operand queries, keys, values, result;
   std::vector<int64_t> order; // the dimensions of the space in the order of the op's
@@ -86,13 +91,18 @@ public:
   /// Adds the ops that depend on a product to `readers`, up to other products. Fails if one of them
   /// is not in the block or has effects: then scores are in memory anyway, or are computed twice.
   bool follow(mlir::Operation *from);
-  /// Adds the leaves of a node: products that vary along the keys, and tensors other than numbers
-  /// of rows. Fails if an op on the way cannot be part of a body.
+  /// Adds the leaves of a node: products that vary along the keys, and all other tensors. Fails if
+  /// an op on the way cannot be part of a body.
   bool findLeaves(const Node &root, llvm::SmallVectorImpl<const Node *> &tensors,
                   llvm::SmallVectorImpl<const Node *> &products);
-  /// Whether the body can read these tensors.
-  bool placeInputs(llvm::ArrayRef<const Node *> tensors);
+  /// Whether the body can read these tensors. Removes the indices of queries and keys, which are
+  /// arguments of the body anyway.
+  bool placeInputs(llvm::SmallVectorImpl<const Node *> &tensors);
+  /// An input as an operand of the op. Indices of heads become a tensor of one dimension.
+  static Operand inputOf(mlir::OpBuilder &builder, const Node &input);
   bool dependsOn(const Node &node, const Node *leaf) const;
+  /// The map of a reduction of the backward pass, taken apart into functions of elements and rows.
+  Polynomial termsOf(const Reduction &reduction) const;
   /// The constant operand of the score, if the score is a selection between a constant and a score;
   /// otherwise null.
   const Node *maskedSide() const;
@@ -112,6 +122,7 @@ private:
   bool hasTypes();
   bool placeFirst();
   bool placeSecond();
+  bool isNumbered(int64_t dim) const;
   bool chooseQueries();
 
   const Reduction *last = nullptr;
@@ -129,6 +140,8 @@ public:
   mlir::Value emit(const Node &node);
   /// Whether the element does not come from the masked operand of the selection.
   mlir::Value emitVisible();
+  /// The factor of a weight in the second product; null if there is none.
+  mlir::Value emitFactor();
 
 protected:
   const AttentionMatcher &match;

@@ -46,13 +46,15 @@ private:
   bool distribute();
   bool findOffset();
   bool isBoundOf(const Node &parameter, const Reduction *&bounded) const;
-  bool isNonNegative(const Node &value) const;
+  bool isNonNegative(const Node &value);
+  bool findNonNegative(const Node &value);
   bool isSteady(const Node &parameter) const;
 
   const Cascade &cascade;
   const Reduction &reduction;
   unsigned pass;
   Normalizer normalizer;
+  llvm::DenseMap<const Node *, bool> nonNegative; // what isNonNegative() returned before
 };
 
 /// Separates an exponent into the part that depends on parameters and the rest.
@@ -222,7 +224,15 @@ bool Decision::boundExponent() {
 }
 
 /// Whether a value is never negative; NaN counts as not negative.
-bool Decision::isNonNegative(const Node &value) const {
+bool Decision::isNonNegative(const Node &value) {
+  // Nodes are shared, so there may be exponentially many paths to one.
+  if (auto known = nonNegative.find(&value); known != nonNegative.end())
+    return known->second;
+  const bool result = findNonNegative(value);
+  return nonNegative[&value] = result;
+}
+
+bool Decision::findNonNegative(const Node &value) {
   if (value.kind == Node::Kind::constant)
     return value.number >= 0;
   if (value.kind == Node::Kind::reduced) {

@@ -103,7 +103,9 @@ Polynomial Normalizer::expand(const Node &node, bool isExponent) const {
     return atom(node);
   if (node.kind == Node::Kind::constant && std::isfinite(node.number))
     return node.number == 0 ? Polynomial() : Polynomial{{Monomial(), node.number}};
-  if (node.kind != Node::Kind::op || (!isExponent && !isMixed(node)))
+  const bool isTakenApart =
+      isExponent || isMixed(node) || (expands == Expands::allOnAxis && node.onAxis);
+  if (node.kind != Node::Kind::op || !isTakenApart)
     return atom(node);
   auto found = known.find({node.id, isExponent});
   if (found == known.end())

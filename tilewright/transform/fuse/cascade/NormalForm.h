@@ -27,13 +27,16 @@ using Polynomial = std::map<Monomial, double>;
 /// Normalises nodes of real numbers, as if arithmetic were exact.
 ///
 /// The largest nodes that are constant along the axis, or that read no live reduction, remain as
-/// they are: only nodes that mix the two are taken apart. Exponents are taken apart completely, and
-/// logarithms in them become factors: exp(x - (m + log(l))) is l^-1 * exp(x - m).
+/// they are: only nodes that mix the two are taken apart, or all that vary along the axis.
+/// Exponents are taken apart completely, and logarithms in them become factors: exp(x - (m +
+/// log(l))) is l^-1 * exp(x - m).
 class Normalizer {
 public:
+  enum class Expands : uint8_t { mixed, allOnAxis };
   /// `isLive` tells which reductions are computed in the same pass.
-  Normalizer(const Expressions &nodes, std::function<bool(unsigned)> isLive)
-      : nodes(nodes), isLive(std::move(isLive)) {}
+  Normalizer(const Expressions &nodes, std::function<bool(unsigned)> isLive,
+             Expands expands = Expands::mixed)
+      : nodes(nodes), isLive(std::move(isLive)), expands(expands) {}
 
   Polynomial of(const Node &node) const { return expand(node, /*isExponent=*/false); }
   /// The node as a sum of terms without exponentials; nullopt if this is impossible.
@@ -53,6 +56,7 @@ private:
 
   const Expressions &nodes;
   std::function<bool(unsigned)> isLive;
+  Expands expands;
   mutable std::map<std::pair<unsigned, bool>, Polynomial> known;
 };
 

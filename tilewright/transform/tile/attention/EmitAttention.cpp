@@ -74,6 +74,7 @@ private:
   SmallVector<Value> visitKeys(ValueRange inits);
   SmallVector<Value> visitMasked(const KeyRange &visible, ValueRange inits);
   Value sumOfWeights(Value weights);
+  Value multiplied(Value weights);
   using Dims = std::vector<int64_t>;
   /// A value of the fusion at the elements of the result's tile. `dims` are the dimensions of the
   /// op along those of the value, as the op has them for its operands.
@@ -355,9 +356,27 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   Value sums =
       map({carried[0], spread(factor, tile[width])}, single, {tile[query], tile[width]}, rescale);
   const Type weight = op.getWeightType();
-  sums = multiply(rounded(weights, single, weight), weight, operandTile(2, {key, width}),
-                  elementOf(2), sums);
+  sums = multiply(rounded(multiplied(weights), single, weight), weight,
+                  operandTile(2, {key, width}), elementOf(2), sums);
   return {sums, maximum, total};
+}
+
+/// The weights times their factors in the second product.
+Value AttentionEmitter::multiplied(Value weights) {
+  Value factor = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator()).getFactor();
+  if (!factor)
+    return weights;
+  const auto inputs = inputsOf(factor, /*products=*/{});
+  SmallVector<Value> tiles = llvm::to_vector(llvm::make_second_range(inputs));
+  tiles.push_back(weights);
+  return map(tiles, builder.getF32Type(), {tile[query], tile[key]},
+             [&](OpBuilder &inside, ValueRange v) -> Value {
+               IRMapping mapping;
+               for (auto [input, argument] : llvm::zip(inputs, v))
+                 mapping.map(input.first, argument);
+               return arith::MulFOp::create(inside, loc, v.back(),
+                                            cloneValue(inside, factor, mapping));
+             });
 }
 
 /// Visits all blocks of keys, or those that the mask shows and, if they decide nothing, the others.
