@@ -93,6 +93,18 @@ private:
                   " : tensor<8xi32>\n");
   }
 
+  /// The row of an iteration: min(5, i), 5 - i, or (i + rank) % 6.
+  static std::string position(const std::string &at, const std::string &i, unsigned order) {
+    if (order < 2)
+      return concat(at, " = stablehlo.", order == 0 ? "minimum " : "subtract ", at, "five, ", i,
+                    " : tensor<i32>\n");
+    return concat(at, "id = stablehlo.partition_id : tensor<ui32>\n", at,
+                  "rank = stablehlo.convert ", at, "id : (tensor<ui32>) -> tensor<i32>\n", at,
+                  "next = stablehlo.add ", i, ", ", at, "rank : tensor<i32>\n", at,
+                  "six = stablehlo.constant dense<6> : tensor<i32>\n", at,
+                  " = stablehlo.remainder ", at, "next, ", at, "six : tensor<i32>\n");
+  }
+
   /// A loop that gathers a row of %w, accumulates sums and stores others.
   std::string loop(const std::string &result, unsigned depth) {
     const std::vector<std::string> outer = values;
@@ -107,7 +119,8 @@ private:
     const std::string carried = pick(), summed = pick(), stored = pick();
     values = outer;
     const std::string init = pick(), start = pick();
-    const bool isReversed = draw(2) == 0;
+    // Rows are stored forwards, backwards, or by each rank in an order of its own.
+    const unsigned order = draw(3);
     const std::string types = "tensor<i32>, tensor<8xi32>, tensor<8xi32>, tensor<6x8xi32>";
     std::string text = concat(
         zero, " = stablehlo.constant dense<0> : tensor<i32>\n", empty,
@@ -119,9 +132,8 @@ private:
         " : tensor<i1>\n} do {\n");
     text += concat(at, "one = stablehlo.constant dense<1> : tensor<i32>\n", j, " = stablehlo.add ",
                    i, ", ", at, "one : tensor<i32>\n", at,
-                   "five = stablehlo.constant dense<5> : tensor<i32>\n", at, " = stablehlo.",
-                   isReversed ? "subtract " : "minimum ", at, "five, ", i, " : tensor<i32>\n", col,
-                   " = stablehlo.constant dense<0> : tensor<i32>\n", row,
+                   "five = stablehlo.constant dense<5> : tensor<i32>\n", position(at, i, order),
+                   col, " = stablehlo.constant dense<0> : tensor<i32>\n", row,
                    " = stablehlo.dynamic_slice %w, ", at, ", ", col,
                    ", sizes = [1, 2] : (tensor<6x2xi32>, tensor<i32>, tensor<i32>) -> "
                    "tensor<1x2xi32>\n",
@@ -137,9 +149,11 @@ private:
                    " : (tensor<6x8xi32>, tensor<1x8xi32>, tensor<i32>, tensor<i32>) -> "
                    "tensor<6x8xi32>\nstablehlo.return ",
                    j, ", ", carried, ", ", total, ", ", kept, " : ", types, "\n}\n");
-    // All of the stack matters.
+    // All of the stack matters, and so does the order of its rows.
     text += concat(head, "z = stablehlo.constant dense<0> : tensor<i32>\n", head,
-                   " = stablehlo.reduce(", all, "#3 init: ", head,
+                   "n = stablehlo.iota dim = 0 : tensor<6x8xi32>\n", head,
+                   "m = stablehlo.multiply ", all, "#3, ", head, "n : tensor<6x8xi32>\n", head,
+                   " = stablehlo.reduce(", head, "m init: ", head,
                    "z) applies stablehlo.add across dimensions = [0] : (tensor<6x8xi32>, "
                    "tensor<i32>) -> tensor<8xi32>\n",
                    result, "s = stablehlo.subtract ", head, ", ", all, "#1 : tensor<8xi32>\n",

@@ -1,9 +1,15 @@
 #include "tilewright/transform/communicate/LoopState.h"
 
+#include "tilewright/dialect/stablehlo/Collectives.h"
+#include "tilewright/dialect/stablehlo/ops/CallOps.h"
+#include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/interpret/Types.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include <complex>
 
 using namespace mlir;
 
@@ -57,6 +63,50 @@ stablehlo::WhileOp addState(stablehlo::WhileOp loop, ValueRange inits) {
 
 bool isOutside(stablehlo::WhileOp loop, Value value) {
   return !loop->isAncestor(value.getParentBlock()->getParentOp());
+}
+
+bool isSameOnAllRanks(Value value) {
+  // The maximum number of values to look at: an index is computed by a few ops.
+  constexpr unsigned maxValues = 256;
+  DenseSet<Value> seen;
+  SmallVector<Value> pending{value};
+  while (!pending.empty()) {
+    Value current = pending.pop_back_val();
+    if (!seen.insert(current).second)
+      continue;
+    if (seen.size() > maxValues)
+      return false;
+    if (auto argument = dyn_cast<BlockArgument>(current)) {
+      // A caller may pass each rank its own parameters.
+      auto loop = dyn_cast<stablehlo::WhileOp>(argument.getOwner()->getParentOp());
+      if (!loop)
+        return false;
+      pending.push_back(loop->getOperand(argument.getArgNumber()));
+      pending.push_back(
+          loop.getBody().front().getTerminator()->getOperand(argument.getArgNumber()));
+      continue;
+    }
+    Operation *op = current.getDefiningOp();
+    // The results of a loop or a branch also depend on its condition.
+    if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) || stablehlo::isCollective(op) ||
+        isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp, stablehlo::CustomCallOp,
+            stablehlo::CompositeOp>(op))
+      return false;
+    pending.append(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
+Value zerosOf(OpBuilder &builder, Location location, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  auto zeros = [&] {
+    auto complex = dyn_cast<ComplexType>(tensor.getElementType());
+    if (!complex)
+      return DenseElementsAttr::get(tensor, builder.getZeroAttr(tensor.getElementType()));
+    const APFloat zero(cast<FloatType>(complex.getElementType()).getFloatSemantics());
+    return DenseElementsAttr::get(tensor, std::complex<APFloat>(zero, zero));
+  };
+  return stablehlo::ConstantOp::create(builder, location, zeros());
 }
 
 static bool isCounterType(Type type) {

@@ -22,6 +22,13 @@ stablehlo::WhileOp addState(stablehlo::WhileOp loop, mlir::ValueRange inits);
 /// Whether a value is computed outside of a loop.
 bool isOutside(stablehlo::WhileOp loop, mlir::Value value);
 
+/// Whether a value is a function of constants and of what loops count from constants, so that all
+/// ranks have the same one in the same iteration.
+bool isSameOnAllRanks(mlir::Value value);
+
+/// A constant of zeros, also of a complex type.
+mlir::Value zerosOf(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type);
+
 /// Computes a value of a loop's body for another iteration. The value must be a function of the
 /// loop's counters (scalar integers that the body computes from each other) and of values from
 /// outside, by at most a few cheap ops.

@@ -42,14 +42,6 @@ bool isZero(Value value) {
   return isa<IntegerType>(constant.getElementType()) && constant.getSplatValue<APInt>().isZero();
 }
 
-Value zerosLike(OpBuilder &builder, Location location, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return stablehlo::ConstantOp::create(
-      builder, location, tensor,
-      cast<ElementsAttr>(DenseElementsAttr::get(
-          tensor, cast<TypedAttr>(builder.getZeroAttr(tensor.getElementType())))));
-}
-
 struct MoveOutOfLoops : impl::MoveOutOfLoopsPassBase<MoveOutOfLoops> {
   using MoveOutOfLoopsPassBase::MoveOutOfLoopsPassBase;
 
@@ -133,6 +125,14 @@ private:
       if (!key || key->reduction != stablehlo::AddOp::getOperationName() ||
           isa<ComplexType>(key->element))
         continue;
+      // The sum after the loop adds what the ranks stored at the same place, so all of them must
+      // have stored the same iteration there.
+      if (auto update = dyn_cast<stablehlo::DynamicUpdateSliceOp>(last);
+          update && !llvm::all_of(update.getStartIndices(), isSameOnAllRanks)) {
+        TILEWRIGHT_LOG(getArgument(), reduction,
+                       "stays in its loop: ranks may store its results at different indices");
+        continue;
+      }
       // Collect slices only while latency dominates: larger ones overlap better with the loop's
       // computation, one at a time. The initial value is zero, and so is its sum.
       if (isa<stablehlo::DynamicUpdateSliceOp>(last) &&
@@ -159,7 +159,7 @@ private:
     OpBuilder builder(loop);
     unsigned state = found.state;
     if (isSum) {
-      Value zeros = zerosLike(builder, location, operand.getType());
+      Value zeros = zerosOf(builder, location, operand.getType());
       if (operand.getType() == init.getType()) {
         loop->setOperand(state, zeros);
       } else {

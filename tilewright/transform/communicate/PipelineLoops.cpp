@@ -183,7 +183,8 @@ private:
     SmallVector<Value> inits;
     const unsigned before = loop->getNumOperands();
     for (Stored &stored : all) {
-      inits.push_back(zeros(builder, stored.reduction->getOperand(0)));
+      const Value operand = stored.reduction->getOperand(0);
+      inits.push_back(zerosOf(builder, operand.getLoc(), operand.getType()));
       for (Value index : stored.update.getStartIndices())
         if (isCarried(loop, index))
           inits.push_back(first.of(index));
@@ -238,14 +239,6 @@ private:
     for (Operation *op : stored.path)
       builder.clone(*op, mapping);
     return builder.clone(*stored.update, mapping)->getResult(0);
-  }
-
-  static Value zeros(OpBuilder &builder, Value like) {
-    auto type = cast<RankedTensorType>(like.getType());
-    return stablehlo::ConstantOp::create(
-        builder, like.getLoc(), type,
-        cast<ElementsAttr>(DenseElementsAttr::get(
-            type, cast<TypedAttr>(builder.getZeroAttr(type.getElementType())))));
   }
 
   int64_t allowance = 0;

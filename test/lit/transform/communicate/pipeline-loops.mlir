@@ -110,3 +110,40 @@ func.func @scatter(%x: tensor<16xf32>) -> tensor<8x8xf32> {
   return %r#1 : tensor<8x8xf32>
 }
 }
+
+// -----
+
+/// Complex sums, too, are stored one iteration later. The first iteration stores zeros.
+
+// CHECK-LABEL: func @complex
+//       CHECK:   stablehlo.constant dense<(0.000000e+00,0.000000e+00)> : tensor<8xcomplex<f32>>
+//       CHECK:   stablehlo.while
+//       CHECK:     "stablehlo.all_reduce"
+//       CHECK:     stablehlo.return
+//       CHECK:   "stablehlo.all_reduce"
+module attributes {mhlo.num_partitions = 2 : i32} {
+func.func @complex(%v: tensor<8xcomplex<f32>>) -> tensor<6x8xcomplex<f32>> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %zeros = stablehlo.constant dense<(0.0, 0.0)> : tensor<6x8xcomplex<f32>>
+  %r:3 = stablehlo.while(%i = %zero, %ys = %zeros, %c = %v) : tensor<i32>, tensor<6x8xcomplex<f32>>, tensor<8xcomplex<f32>> attributes {exec.trip_count = 6 : i64}
+  cond {
+    %n = stablehlo.constant dense<6> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %h = stablehlo.add %c, %c : tensor<8xcomplex<f32>>
+    %sum = "stablehlo.all_reduce"(%h) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<complex<f32>>, %rhs: tensor<complex<f32>>):
+    %both = stablehlo.add %lhs, %rhs : tensor<complex<f32>>
+    stablehlo.return %both : tensor<complex<f32>>
+  }) : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+    %t = stablehlo.reshape %sum : (tensor<8xcomplex<f32>>) -> tensor<1x8xcomplex<f32>>
+    %z = stablehlo.constant dense<0> : tensor<i32>
+    %next = stablehlo.dynamic_update_slice %ys, %t, %i, %z : (tensor<6x8xcomplex<f32>>, tensor<1x8xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<6x8xcomplex<f32>>
+    stablehlo.return %j, %next, %h : tensor<i32>, tensor<6x8xcomplex<f32>>, tensor<8xcomplex<f32>>
+  }
+  return %r#1 : tensor<6x8xcomplex<f32>>
+}
+}
