@@ -56,6 +56,12 @@ std::optional<CollectiveKey> keyOf(Operation *op) {
       return std::nullopt;
     key.element = type.getElementType();
   }
+  // A reduction may convert its operands to a wider type first. Users of the key compute with the
+  // operands and the results as with one type.
+  for (Value result : op->getResults())
+    if (auto type = dyn_cast<RankedTensorType>(result.getType());
+        !type || type.getElementType() != key.element)
+      return std::nullopt;
   if (op->getNumRegions() == 1) {
     Operation *combiner = combinerOf(op->getRegion(0));
     if (!combiner)

@@ -26,8 +26,8 @@ struct CollectiveKey {
 };
 
 /// The key of an all_reduce, all_gather, reduce_scatter, all_to_all or collective_permute; nullopt
-/// for other collectives, for reductions that are not a single op, and for operands of different
-/// element types.
+/// for other collectives, for reductions that are not a single op, and if operands and results do
+/// not all have the same element type.
 std::optional<CollectiveKey> keyOf(mlir::Operation *op);
 
 /// The op that combines two elements if `region` is (x, y) -> op(x, y); null otherwise.

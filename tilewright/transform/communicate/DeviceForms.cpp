@@ -91,6 +91,12 @@ public:
           return static_cast<int64_t>(group.size()) != members;
         }))
       return false;
+    const bool isConverted = convertFirst(op);
+    return rewriteForm(op) || isConverted;
+  }
+
+private:
+  bool rewriteForm(Operation *op) {
     if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op))
       return gatherOutermost(gather);
     if (auto all = dyn_cast<stablehlo::AllToAllOp>(op))
@@ -102,7 +108,22 @@ public:
     return false;
   }
 
-private:
+  /// A reduction may convert its operands to a wider type first; NCCL does not, so a convert does.
+  static bool convertFirst(Operation *op) {
+    if (!isa<stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(op))
+      return false;
+    bool isConverted = false;
+    OpBuilder builder(op);
+    for (auto [operand, result] : llvm::zip_equal(op->getOpOperands(), op->getResults())) {
+      const RankedTensorType type = typeOf(operand.get()).clone(typeOf(result).getElementType());
+      if (type == operand.get().getType())
+        continue;
+      operand.set(stablehlo::ConvertOp::create(builder, op->getLoc(), type, operand.get()));
+      isConverted = true;
+    }
+    return isConverted;
+  }
+
   static bool hasStaticTensors(Operation *op) {
     return op->getNumOperands() > 0 && llvm::all_of(op->getOperandTypes(), [](Type type) {
              auto tensor = dyn_cast<RankedTensorType>(type);

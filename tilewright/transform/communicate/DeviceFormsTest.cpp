@@ -184,6 +184,18 @@ TEST_F(DeviceForms, ReducesEveryTypeByEveryOperation) {
   EXPECT_GT(count, 400);
 }
 
+TEST_F(DeviceForms, ConvertsTheOperandsOfAReductionInAWiderTypeFirst) {
+  for (const auto &[narrow, wide] : {std::pair("i8", "i32"), std::pair("i16", "i32"),
+                                     std::pair("i4", "i16"), std::pair("bf16", "f32")})
+    for (const char *op : {"add", "maximum"}) {
+      SCOPED_TRACE(concat(op, " of ", narrow, " in ", wide));
+      check(reduction("all_reduce", single(op, wide), wide, concat("5x3x", narrow),
+                      concat("5x3x", wide), all));
+      check(reduction("reduce_scatter", single(op, wide), wide, concat("3x8x", narrow),
+                      concat("3x2x", wide), all, ", scatter_dimension = 1 : i64"));
+    }
+}
+
 TEST_F(DeviceForms, CombinesFunctionsInTheOrderOfTheGroup) {
   const std::string function =
       "    %c = stablehlo.constant dense<10.0> : tensor<f32>\n"

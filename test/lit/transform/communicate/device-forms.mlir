@@ -181,3 +181,22 @@ func.func @negative_sums(%a: tensor<3xbf16>, %b: tensor<4xi32>) -> (tensor<3xbf1
   return %0, %1 : tensor<3xbf16>, tensor<4xi32>
 }
 }
+
+// -----
+
+/// Operands of a sum in a wider type are converted first.
+
+// CHECK-LABEL: func @promoting
+//       CHECK:   %[[WIDE:.*]] = stablehlo.convert %{{.*}} : (tensor<6xi8>) -> tensor<6xi32>
+//       CHECK:   "stablehlo.all_reduce"(%[[WIDE]])
+//       CHECK:   (tensor<6xi32>) -> tensor<6xi32>
+module attributes {mhlo.num_partitions = 2 : i32} {
+func.func @promoting(%a: tensor<6xi8>) -> tensor<6xi32> {
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) : (tensor<6xi8>) -> tensor<6xi32>
+  return %0 : tensor<6xi32>
+}
+}

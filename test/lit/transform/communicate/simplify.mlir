@@ -153,3 +153,47 @@ func.func @annotated(%a: tensor<8xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 }
+
+// -----
+
+/// A sum that converts its operands first is not a sum of sums of the narrow type, which may wrap.
+
+// CHECK-LABEL: func @negative_promoting
+//       CHECK:   %[[A:.*]] = "stablehlo.all_reduce"
+//       CHECK:   %[[B:.*]] = "stablehlo.all_reduce"
+//       CHECK:   stablehlo.add %[[A]], %[[B]] : tensor<8xi32>
+module attributes {mhlo.num_partitions = 2 : i32} {
+func.func @negative_promoting(%a: tensor<8xi8>, %b: tensor<8xi8>) -> tensor<8xi32> {
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) : (tensor<8xi8>) -> tensor<8xi32>
+  %1 = "stablehlo.all_reduce"(%b) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) : (tensor<8xi8>) -> tensor<8xi32>
+  %2 = stablehlo.add %0, %1 : tensor<8xi32>
+  return %2 : tensor<8xi32>
+}
+}
+
+// -----
+
+/// Nor is it a multiple of a number in the narrow type.
+
+// CHECK-LABEL: func @negative_promoting_replicated
+//   CHECK-NOT:   stablehlo.multiply
+//       CHECK:   %[[A:.*]] = "stablehlo.all_reduce"
+//       CHECK:   return %[[A]]
+module attributes {mhlo.num_partitions = 2 : i32} {
+func.func @negative_promoting_replicated(%a: tensor<8xi8>) -> tensor<8xi32> {
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) {exec.replicated} : (tensor<8xi8>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
+}
+}

@@ -146,3 +146,47 @@ func.func @negative(%x: tensor<8x5xf32>, %w: tensor<5x6xf32>) -> (tensor<8x6xf32
   return %y, %g : tensor<8x6xf32>, tensor<8x6xf32>
 }
 }
+
+// -----
+
+/// Pieces of a product of eight bits are added in f32, too.
+
+// CHECK-LABEL: func @gathered_sums_of_eight_bits
+//       CHECK:   stablehlo.dot_general {{.*}} -> tensor<6x5xf32>
+//       CHECK:   stablehlo.dot_general {{.*}} -> tensor<6x5xf32>
+//       CHECK:   %[[SUM:.*]] = stablehlo.add {{.*}} : tensor<6x5xf32>
+//       CHECK:   stablehlo.convert %[[SUM]] : (tensor<6x5xf32>) -> tensor<6x5xf8E4M3FN>
+module attributes {mhlo.num_partitions = 4 : i32} {
+func.func @gathered_sums_of_eight_bits(%x: tensor<6x16xf8E4M3FN>, %w: tensor<8x5xf8E4M3FN>) -> tensor<6x5xf8E4M3FN> {
+  %g = "stablehlo.all_gather"(%w) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> : (tensor<8x5xf8E4M3FN>) -> tensor<16x5xf8E4M3FN>
+  %y = stablehlo.dot_general %x, %g, contracting_dims = [1] x [0] : (tensor<6x16xf8E4M3FN>, tensor<16x5xf8E4M3FN>) -> tensor<6x5xf8E4M3FN>
+  return %y : tensor<6x5xf8E4M3FN>
+}
+}
+
+// -----
+
+/// A sum that converts its operands first stays whole.
+
+// CHECK-LABEL: func @negative_promoting
+//       CHECK:   stablehlo.dot_general {{.*}} -> tensor<8x6xi8>
+//       CHECK:   "stablehlo.reduce_scatter"
+//       CHECK:   stablehlo.dot_general {{.*}} -> tensor<8x6xi8>
+//       CHECK:   "stablehlo.all_reduce"
+module attributes {mhlo.num_partitions = 4 : i32} {
+func.func @negative_promoting(%x: tensor<8x16xi8>, %w: tensor<16x6xi8>) -> (tensor<2x6xi32>, tensor<8x6xi32>) {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xi8>, tensor<16x6xi8>) -> tensor<8x6xi8>
+  %0 = "stablehlo.reduce_scatter"(%y) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) : (tensor<8x6xi8>) -> tensor<2x6xi32>
+  %z = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xi8>, tensor<16x6xi8>) -> tensor<8x6xi8>
+  %1 = "stablehlo.all_reduce"(%z) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, use_global_device_ids}> ({
+  ^bb0(%lhs: tensor<i32>, %rhs: tensor<i32>):
+    %both = stablehlo.add %lhs, %rhs : tensor<i32>
+    stablehlo.return %both : tensor<i32>
+  }) : (tensor<8x6xi8>) -> tensor<8x6xi32>
+  return %0, %1 : tensor<2x6xi32>, tensor<8x6xi32>
+}
+}

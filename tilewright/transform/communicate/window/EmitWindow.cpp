@@ -50,10 +50,8 @@ void emitProduct(const Window &window, GatheredProduct product, ArrayRef<Value> 
   const Location location = dot.getLoc();
   RankedTensorType type = typeOf(dot.getResult());
   const Value other = product.isLhs ? dot.getRhs() : dot.getLhs();
-  // Sums of small floats would lose bits between pieces.
-  const Type sumType = isa<Float16Type, BFloat16Type>(type.getElementType())
-                           ? builder.getF32Type()
-                           : type.getElementType();
+  const Type sumType =
+      isNarrowFloat(type.getElementType()) ? Type(builder.getF32Type()) : type.getElementType();
   RankedTensorType pieceType = RankedTensorType::get(type.getShape(), sumType);
   std::optional<Assembly> result;
   if (product.role.result) {

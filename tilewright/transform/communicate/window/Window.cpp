@@ -37,8 +37,6 @@ bool mayDependOn(Value value, Operation *source) {
   return false;
 }
 
-bool isSmallFloat(Type type) { return isa<Float16Type, BFloat16Type>(type); }
-
 /// Whether the type is a nonempty tensor of numbers of whole bytes.
 bool isPlain(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -46,6 +44,12 @@ bool isPlain(Value value) {
     return false;
   const Type element = type.getElementType();
   return element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 8;
+}
+
+/// Whether a reduction converts its operand to a wider type first. Its parts would have the type of
+/// the operand.
+bool isWidening(Operation *op) {
+  return typeOf(op->getOperand(0)).getElementType() != typeOf(op->getResult(0)).getElementType();
 }
 
 std::optional<Window> findGather(stablehlo::AllGatherOp gather, std::string &reason) {
@@ -69,7 +73,7 @@ std::optional<Window> findGather(stablehlo::AllGatherOp gather, std::string &rea
     GatheredProduct product{dot, isLhs, roleOf(dot, isLhs, window.dim)};
     // Partial sums of narrow floats are f32, a result type that the product's algorithm may not
     // support.
-    if (!product.role.result && isSmallFloat(typeOf(dot.getResult()).getElementType()) &&
+    if (!product.role.result && isNarrowFloat(typeOf(dot.getResult()).getElementType()) &&
         dot.getAlgorithm())
       continue;
     // A product that also depends on another use of the gathered value could start only after all
@@ -89,7 +93,7 @@ std::optional<Window> findGather(stablehlo::AllGatherOp gather, std::string &rea
 
 std::optional<Window> findScatter(stablehlo::ReduceScatterOp scatter) {
   const Value value = scatter.getOperand();
-  if (!isPlain(value) || !combinerOf(scatter.getComputation()))
+  if (!isPlain(value) || !combinerOf(scatter.getComputation()) || isWidening(scatter))
     return std::nullopt;
   Window window;
   window.form = Window::Form::scatter;
@@ -105,7 +109,7 @@ std::optional<Window> findScatter(stablehlo::ReduceScatterOp scatter) {
 /// Divides the result of products along the outermost dimension that permits it, so that the parts
 /// are contiguous.
 std::optional<Window> findReduce(stablehlo::AllReduceOp reduce, const TensorCost &cost) {
-  if (reduce->getNumOperands() != 1 || !isPlain(reduce->getOperand(0)))
+  if (reduce->getNumOperands() != 1 || !isPlain(reduce->getOperand(0)) || isWidening(reduce))
     return std::nullopt;
   const Value value = reduce->getOperand(0);
   for (int64_t dim = 0; dim < typeOf(value).getRank(); ++dim) {
@@ -138,6 +142,11 @@ std::optional<Window> findReduce(stablehlo::AllReduceOp reduce, const TensorCost
 }
 
 } // namespace
+
+bool isNarrowFloat(Type type) {
+  auto number = dyn_cast<FloatType>(type);
+  return number && number.getWidth() < 32;
+}
 
 SmallVector<stablehlo::DotGeneralOp, 2> Window::dots() const {
   if (computed)

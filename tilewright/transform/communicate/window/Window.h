@@ -36,6 +36,10 @@ struct Window {
   llvm::SmallVector<stablehlo::DotGeneralOp, 2> dots() const;
 };
 
+/// Whether sums of this type would lose bits between pieces: every float of fewer than 32 bits.
+/// Partial sums of them are f32.
+bool isNarrowFloat(mlir::Type type);
+
 /// The times of a window's steps, in nanoseconds.
 struct WindowTimes {
   double whole = 0;                     // of the collective that it replaces
