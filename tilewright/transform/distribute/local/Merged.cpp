@@ -79,7 +79,11 @@ Status computeReduce(stablehlo::ReduceOp op, const OpPlan &plan, ShardBuilder &s
                                                along(plan, row.size(), 0, axes)));
     gathered.push_back(all);
   }
-  SmallVector<Value> merged = reduceAlong(b, gathered, op.getInitValues(), 0, op.getBody());
+  // The body may compute in a wider type than that of the operands, and partial results have it.
+  SmallVector<Value> inits;
+  for (auto [init, partial] : llvm::zip_equal(op.getInitValues(), gathered))
+    inits.push_back(b.convert(init, getElementTypeOrSelf(partial)));
+  SmallVector<Value> merged = reduceAlong(b, gathered, inits, 0, op.getBody());
   for (auto [use, number] : uses)
     use->set(merged[number]);
   return Status();
@@ -107,7 +111,7 @@ Status computeScan(stablehlo::ReduceWindowOp op, const OpPlan &plan, ShardBuilde
       RankedTensorType::get({rank, 2}, builder.getI64Type()), ArrayRef<int64_t>(padding))));
 
   builder.setInsertionPointAfter(op);
-  Value local = op.getResult(0), init = op.getInitValues()[0];
+  Value local = op.getResult(0), init = b.convert(op.getInitValues()[0], type.getElementType());
   SmallVector<OpOperand *> uses; // before there are more
   for (OpOperand &use : local.getUses())
     uses.push_back(&use);

@@ -15,7 +15,8 @@ static bool keepsSums(Type from, Type to) {
     if (auto other = dyn_cast<IntegerType>(to))
       return one.getWidth() > 1 && other.getWidth() > 1 && other.getWidth() <= one.getWidth();
   auto one = dyn_cast<FloatType>(from), other = dyn_cast<FloatType>(to);
-  return one && other && one.getWidth() <= other.getWidth() && !(other.isF16() && one.isBF16());
+  return one && other &&
+         APFloat::isRepresentableBy(one.getFloatSemantics(), other.getFloatSemantics());
 }
 
 SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
@@ -25,6 +26,10 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
   Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
   if (element.isInteger(1) || !element.isIntOrFloat())
     return {};
+  // An op that computes in the type of its result converts its operands first.
+  auto keepsSumsOf = [&](unsigned operand) {
+    return keepsSums(getElementTypeOrSelf(op->getOperand(operand)), element);
+  };
   auto first = [](unsigned count) {
     SmallVector<unsigned, 2> all;
     for (unsigned i = 0; i < count; ++i)
@@ -44,7 +49,7 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
       .Case<stablehlo::DynamicUpdateSliceOp, stablehlo::PadOp>(
           [&](Operation *) -> Sets { return {{0, 1}}; })
       .Case([&](stablehlo::ConvertOp op) -> Sets {
-        if (!keepsSums(cast<RankedTensorType>(op.getOperand().getType()).getElementType(), element))
+        if (!keepsSumsOf(0))
           return {};
         return {{0}};
       })
@@ -52,7 +57,7 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
       .Case([&](stablehlo::SelectOp) -> Sets { return {{1, 2}}; })
       .Case([&](stablehlo::ReduceOp op) -> Sets {
         if (combinerOf(op.getBody()) != "stablehlo.add" ||
-            !isNeutral(op.getInitValues()[0], "stablehlo.add"))
+            !isNeutral(op.getInitValues()[0], "stablehlo.add") || !keepsSumsOf(0))
           return {};
         return {{0}};
       })
@@ -67,11 +72,13 @@ SmallVector<SmallVector<unsigned, 2>, 1> linearOperands(Operation *op) {
         return {{0}};
       })
       .Case<stablehlo::DotGeneralOp, stablehlo::DotOp>([&](Operation *op) -> Sets {
-        // The operands may be of a narrower type, since the sum of products of terms is computed in
-        // a wider one.
-        if (!isScalable)
-          return {};
-        return {{0}, {1}};
+        // The result may be of a wider float, but integers wrap where they are added: their terms
+        // are those of the sum only in the operand's own width.
+        Sets sets;
+        for (unsigned operand : {0U, 1U})
+          if (isScalable && keepsSumsOf(operand))
+            sets.push_back({operand});
+        return sets;
       })
       .Default([](Operation *) -> Sets { return {}; });
 }
