@@ -23,6 +23,19 @@ Status refuse(const std::string &why) {
   return Status(Error::planOp, concat("cannot apply sharding: ", why));
 }
 
+/// Whether a device can hold an element that is no term of a sum: one that changes nothing.
+bool isSummable(Type element) {
+  if (auto number = dyn_cast<FloatType>(element))
+    return llvm::APFloatBase::semanticsHasZero(number.getFloatSemantics());
+  return isa<IntegerType, ComplexType>(element);
+}
+
+std::string spelled(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
 /// All axes that shard the tensor, in the order in which shards are gathered: the axes of the first
 /// dimension are outermost.
 Axes axesOf(const Sharding &sharding) {
@@ -231,6 +244,9 @@ Result<Type> ShardBuilder::shardType(Type global, const Sharding &sharding) cons
   if (!type || !type.hasStaticShape() ||
       type.getRank() != static_cast<int64_t>(sharding.dims.size()))
     return refuse(concat("its tensor must have a static shape of rank ", sharding.dims.size()));
+  if (!sharding.unreduced.empty() && !isSummable(type.getElementType()))
+    return refuse(concat("its unreduced axes need numbers that have a zero, got elements of type ",
+                         spelled(type.getElementType())));
   SmallVector<int64_t> sizes(type.getShape());
   for (auto [dim, size] : llvm::enumerate(sizes)) {
     if (size % sharding.count(dim) != 0)
@@ -248,36 +264,38 @@ Value ShardBuilder::deviceId(OpBuilder &builder, Location location) const {
                                       RankedTensorType::get({}, builder.getI32Type()), number);
 }
 
-Value ShardBuilder::coordinateAlong(OpBuilder &builder, Location location,
-                                    const MeshCoordinates &mesh, const Axes &axes,
-                                    int64_t scale) const {
-  SmallVector<int32_t> byDevice;
-  for (int64_t device = 0; device < partitions; ++device)
-    byDevice.push_back(static_cast<int32_t>(mesh.along(axes, device) * scale));
-  return lookUp(builder, location, byDevice);
+Value ShardBuilder::lookUp(OpBuilder &builder, Location location,
+                           ArrayRef<int32_t> byDevice) const {
+  auto type = RankedTensorType::get({partitions}, builder.getI32Type());
+  return lookUp(builder, location, DenseElementsAttr::get(type, byDevice));
 }
 
 Value ShardBuilder::lookUp(OpBuilder &builder, Location location,
-                           ArrayRef<int32_t> byDevice) const {
+                           DenseElementsAttr byDevice) const {
   // A table works for any device order of the mesh.
   Value device = deviceId(builder, location);
-  auto type = RankedTensorType::get({partitions}, builder.getI32Type());
-  Value table =
-      stablehlo::ConstantOp::create(builder, location, DenseElementsAttr::get(type, byDevice));
+  Type element = byDevice.getElementType();
+  Value table = stablehlo::ConstantOp::create(builder, location, byDevice);
   Value entry = stablehlo::DynamicSliceOp::create(
-      builder, location, RankedTensorType::get({1}, builder.getI32Type()), table,
-      ValueRange(device), builder.getDenseI64ArrayAttr({1}));
-  return stablehlo::ReshapeOp::create(builder, location,
-                                      RankedTensorType::get({}, builder.getI32Type()), entry);
+      builder, location, RankedTensorType::get({1}, element), table, ValueRange(device),
+      builder.getDenseI64ArrayAttr({1}));
+  return stablehlo::ReshapeOp::create(builder, location, RankedTensorType::get({}, element), entry);
 }
 
 Value ShardBuilder::shardOffset(OpBuilder &builder, Location location, const Sharding &sharding,
-                                size_t dim, int64_t shardSize) const {
-  if (!sharding.along(dim).empty())
-    return coordinateAlong(builder, location, *sharding.mesh, sharding.along(dim), shardSize);
-  auto scalar = RankedTensorType::get({}, builder.getI32Type());
-  return stablehlo::ConstantOp::create(builder, location,
-                                       DenseElementsAttr::get(scalar, ArrayRef<int32_t>{0}));
+                                size_t dim, int64_t shardSize, unsigned width) const {
+  Type element = builder.getIntegerType(width);
+  auto number = [&](int64_t value) {
+    return APInt(width, static_cast<uint64_t>(value), /*isSigned=*/true, /*implicitTrunc=*/true);
+  };
+  if (sharding.along(dim).empty())
+    return stablehlo::ConstantOp::create(
+        builder, location, DenseElementsAttr::get(RankedTensorType::get({}, element), number(0)));
+  SmallVector<APInt> byDevice;
+  for (int64_t device = 0; device < partitions; ++device)
+    byDevice.push_back(number(sharding.mesh->along(sharding.along(dim), device) * shardSize));
+  return lookUp(builder, location,
+                DenseElementsAttr::get(RankedTensorType::get({partitions}, element), byDevice));
 }
 
 Result<Value> ShardBuilder::gather(OpBuilder &builder, Location location, Value shard,

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,11 @@ mlir::DenseElementsAttr zeroOf(mlir::RankedTensorType type);
 /// changes nothing.
 mlir::DenseElementsAttr neutralOf(mlir::RankedTensorType type, llvm::StringRef combine);
 
+/// The width of an integer that can count `rows` rows: 32 bits, or 64.
+inline unsigned positionWidth(int64_t rows) {
+  return rows <= std::numeric_limits<int32_t>::max() ? 32 : 64;
+}
+
 class ShardBuilder {
 public:
   ShardBuilder(mlir::ModuleOp module, int64_t partitions)
@@ -105,13 +111,17 @@ public:
   /// Runs `op` on `device` alone and broadcasts its results to the other devices.
   void runOnOneDevice(mlir::Operation *op, int64_t device);
 
-  /// This device's entry of a table, as an i32 scalar.
+  /// This device's entry of a table of i32 or i64, as a scalar.
   mlir::Value lookUp(mlir::OpBuilder &builder, mlir::Location location,
                      llvm::ArrayRef<int32_t> byDevice) const;
+  mlir::Value lookUp(mlir::OpBuilder &builder, mlir::Location location,
+                     mlir::DenseElementsAttr byDevice) const;
 
-  /// The offset of this device's shard in a dimension, as an i32 scalar.
+  /// The offset of this device's shard in a dimension, as a scalar integer of `width` bits, 32 or
+  /// 64. An offset of more bits wraps.
   mlir::Value shardOffset(mlir::OpBuilder &builder, mlir::Location location,
-                          const Sharding &sharding, size_t dim, int64_t shardSize) const;
+                          const Sharding &sharding, size_t dim, int64_t shardSize,
+                          unsigned width = 32) const;
 
   /// The sharding as a serialized xla.OpSharding.
   std::string opSharding(const Sharding &sharding) const;
@@ -130,11 +140,6 @@ private:
   sdy::MeshAttr meshOf(sdy::TensorShardingAttr sharding) const;
   /// This device's id, as an i32 scalar.
   mlir::Value deviceId(mlir::OpBuilder &builder, mlir::Location location) const;
-  /// `scale` times this device's coordinate along `axes`, as an i32 scalar.
-  mlir::Value coordinateAlong(mlir::OpBuilder &builder, mlir::Location location,
-                              const numerics::MeshCoordinates &mesh, const Axes &axes,
-                              int64_t scale) const;
-
   mutable mlir::ModuleOp module; // symbol lookups are not const in MLIR
   const int64_t partitions;
   llvm::DenseMap<mlir::Attribute, std::shared_ptr<const numerics::MeshCoordinates>> meshes;

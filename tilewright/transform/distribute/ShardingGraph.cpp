@@ -153,8 +153,13 @@ private:
       node.fixed[dim] = sharding.along(dim);
     node.fixedOpen = sharding.unreduced;
     node.combine = sharding.combine;
+    node.linear.clear();
     if (node.fixedOpen.empty())
-      node.linear.clear();
+      return;
+    // Values that are only passed on are terms if the program says so, whatever their type.
+    SmallVector<unsigned, 2> &all = node.linear.emplace_back();
+    for (unsigned i = 0; i < node.ins.size(); ++i)
+      all.push_back(i);
   }
 
   Status readBlock(Block &block, double repeats, Operation *parent);
@@ -169,7 +174,9 @@ private:
   ShardBuilder &shards;
   ShardingGraph &graph;
   const std::vector<std::string> *manualAxes = nullptr;
-  std::map<int64_t, int> groups; // node of each sharding group
+  /// The node of each sharding group. The manual axes are part of the key: a value in a manual
+  /// region is a shard along them, and cannot be sharded along them again as values outside can.
+  std::map<std::pair<int64_t, std::vector<std::string>>, int> groups;
 };
 
 /// Whether a loop inside `region` encloses the op.
@@ -377,7 +384,8 @@ Status ShardingGraph::Reader::readManual(sdy::ManualComputationOp op, double rep
 Status ShardingGraph::Reader::readConstraint(sdy::ShardingConstraintOp op, double repeats) {
   OpOperand &use = op->getOpOperand(0);
   if (auto group = op->getAttrOfType<IntegerAttr>(groupAttribute)) {
-    auto found = groups.find(group.getInt());
+    const std::pair key(group.getInt(), manualAxes ? *manualAxes : std::vector<std::string>());
+    auto found = groups.find(key);
     if (found != groups.end() &&
         graph.values[static_cast<size_t>(graph.nodes[static_cast<size_t>(found->second)].outs[0])]
                 .value.getType() == op.getType()) {
@@ -388,7 +396,7 @@ Status ShardingGraph::Reader::readConstraint(sdy::ShardingConstraintOp op, doubl
       node.rule.results.push_back(ShardingRule::Dims(node.rule.results[0]));
       return Status();
     }
-    groups.try_emplace(group.getInt(), static_cast<int>(graph.nodes.size()));
+    groups.try_emplace(key, static_cast<int>(graph.nodes.size()));
     addTie(op, op.getType(), {&use}, {op.getResult()}, repeats).linear.clear();
     return Status();
   }

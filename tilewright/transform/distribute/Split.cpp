@@ -115,8 +115,8 @@ public:
       TILEWRIGHT_TRY(reshard(value, targets));
     // Fit attributes only after resharding, because they depend on the new operand types.
     for (Operation *op : sharded) {
-      TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
       op->removeAttr(sdy::SdyDialect::shardingRuleName); // it describes the whole tensors
+      TILEWRIGHT_TRY(computeLocally(op, *plan.find(op), shards));
     }
     setSignature();
     for (Operation *op : passing)

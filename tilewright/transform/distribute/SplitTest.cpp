@@ -157,4 +157,53 @@ func.func public @main(%x: tensor<8x64xi8> {sdy.sharding = #sdy.sharding<@mesh, 
 })");
 }
 
+TEST_F(Split, PositionsOfEveryTypeAreRoundedOnce) {
+  for (const char *type :
+       {"bf16", "f16", "f32", "f8E5M2", "complex<f32>", "i8", "ui8", "i32", "ui64"})
+    check(concat(R"(
+func.func public @main(%x: tensor<1040x)",
+                 type, R"(> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<1040x)",
+                 type, R"(> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %i = stablehlo.iota dim = 0 : tensor<1040x)",
+                 type, R"(>
+  %y = stablehlo.subtract %i, %x : tensor<1040x)",
+                 type, R"(>
+  return %y : tensor<1040x)",
+                 type, R"(>
+})"),
+          /*modulus=*/2);
+}
+
+TEST_F(Split, TermsOfAnyTypeAreAdded) {
+  for (const char *type : {"f32", "i8", "complex<f32>", "i1"})
+    check(concat(R"(
+func.func public @main(%x: tensor<8x)",
+                 type, R"(> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>})
+    -> (tensor<8x)",
+                 type, R"(> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %t = stablehlo.reshape %x : (tensor<8x)",
+                 type, ">) -> tensor<2x4x", type, R"(>
+  %y = stablehlo.reshape %t : (tensor<2x4x)",
+                 type, ">) -> tensor<8x", type, R"(>
+  return %y : tensor<8x)",
+                 type, R"(>
+})"));
+}
+
+TEST_F(Split, PaddingLongerThanManyShardsKeepsItsRows) {
+  for (const char *padding :
+       {"low = [1000], high = [0], interior = [0]", "low = [0], high = [1000], interior = [0]",
+        "low = [333], high = [667], interior = [0]"})
+    check(concat(R"(
+func.func public @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %z: tensor<f32>,
+                       %w: tensor<1008xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+    -> (tensor<1008xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %p = stablehlo.pad %x, %z, )",
+                 padding, R"( : (tensor<8xf32>, tensor<f32>) -> tensor<1008xf32>
+  %y = stablehlo.add %p, %w : tensor<1008xf32>
+  return %y : tensor<1008xf32>
+})"));
+}
+
 } // namespace

@@ -185,12 +185,14 @@ private:
           wider.rule.loop(loops[0]).kind != LoopKind::reduced)
         continue;
       RankedTensorType type = typeOf(wide);
-      auto indexType = RankedTensorType::get(type.getShape(), builder.getI32Type());
+      const unsigned width = positionWidth(type.getDimSize(static_cast<unsigned>(dim)));
+      auto indexType = RankedTensorType::get(type.getShape(), builder.getIntegerType(width));
       Value index = stablehlo::IotaOp::create(builder, location, indexType,
                                               builder.getI64IntegerAttr(static_cast<int64_t>(dim)));
       Value limit = stablehlo::ConstantOp::create(
           builder, location,
-          DenseElementsAttr::get(indexType, static_cast<int32_t>(typeOf(narrow).getShape()[dim])));
+          DenseElementsAttr::get(
+              indexType, APInt(width, static_cast<uint64_t>(typeOf(narrow).getShape()[dim]))));
       Value isReal = stablehlo::CompareOp::create(
           builder, location, indexType.clone(builder.getI1Type()), index, limit,
           stablehlo::ComparisonDirection::LT, stablehlo::ComparisonTypeAttr());

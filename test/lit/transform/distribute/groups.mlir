@@ -34,3 +34,24 @@ module @negative_other_group attributes {mhlo.num_partitions = 4 : i32} {
     return %x, %0 : tensor<8x4xf32>, tensor<8x4xf32>
   }
 }
+
+// -----
+
+/// A value in a manual region is one device's own along the manual axes: the group does not divide it along them.
+
+// CHECK-LABEL: module @manual
+//       CHECK:   %[[N:.*]] = stablehlo.negate %{{.*}} : tensor<8x4xf32>
+//  CHECK-NEXT:   stablehlo.exponential %[[N]] : tensor<8x4xf32>
+module @manual attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %y: tensor<32x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<8x4xf32>, tensor<32x4xf32>) {
+    sdy.sharding_group %x group_id=0 : tensor<8x4xf32>
+    %0 = sdy.manual_computation(%y) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%p: tensor<8x4xf32>) {
+      %n = stablehlo.negate %p : tensor<8x4xf32>
+      sdy.sharding_group %n group_id=0 : tensor<8x4xf32>
+      %e = stablehlo.exponential %n : tensor<8x4xf32>
+      sdy.return %e : tensor<8x4xf32>
+    } : (tensor<32x4xf32>) -> tensor<32x4xf32>
+    return %x, %0 : tensor<8x4xf32>, tensor<32x4xf32>
+  }
+}

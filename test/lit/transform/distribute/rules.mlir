@@ -9,9 +9,10 @@
 //       CHECK:   %[[B:.*]] = stablehlo.broadcast_in_dim %[[W]], dims = [1] : (tensor<6xf32>) -> tensor<2x6xf32>
 //       CHECK:   stablehlo.add %[[X]], %[[B]] : tensor<2x6xf32>
 //       CHECK:   stablehlo.constant dense<2.000000e+00> : tensor<2x6xf32>
-//       CHECK:   %[[I:.*]] = stablehlo.iota dim = 0 : tensor<2x6xf32>
 //       CHECK:   %[[ID:.*]] = stablehlo.partition_id
-//       CHECK:   stablehlo.add %[[I]], %{{.*}} : tensor<2x6xf32>
+//       CHECK:   %[[I:.*]] = stablehlo.iota dim = 0 : tensor<2x6xi32>
+//       CHECK:   %[[P:.*]] = stablehlo.add %[[I]], %{{.*}} : tensor<2x6xi32>
+//       CHECK:   stablehlo.convert %[[P]] : (tensor<2x6xi32>) -> tensor<2x6xf32>
 //       CHECK:   stablehlo.iota dim = 1 : tensor<2x6xf32>
 //       CHECK:   stablehlo.select {{.*}} : tensor<2x6xi1>, tensor<2x6xf32>
 //       CHECK:   stablehlo.clamp {{.*}} : (tensor<f32>, tensor<2x6xf32>, tensor<f32>) -> tensor<2x6xf32>
@@ -367,5 +368,55 @@ module @sub_axes attributes {mhlo.num_partitions = 4 : i32} {
     %1 = stablehlo.negate %0 : tensor<2x4x3xf32>
     %2 = stablehlo.reshape %1 : (tensor<2x4x3xf32>) -> tensor<24xf32>
     return %2 : tensor<24xf32>
+  }
+}
+
+// -----
+
+/// Positions of a float are integers until they are whole: bf16 has 8 bits for them.
+
+// CHECK-LABEL: module @positions_of_floats
+//       CHECK:   %[[I:.*]] = stablehlo.iota dim = 0 : tensor<256xi32>
+//       CHECK:   %[[P:.*]] = stablehlo.add %[[I]], %{{.*}} : tensor<256xi32>
+//       CHECK:   stablehlo.convert %[[P]] : (tensor<256xi32>) -> tensor<256xbf16>
+module @positions_of_floats attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<1024xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<1024xbf16> {
+    %i = stablehlo.iota dim = 0 : tensor<1024xbf16>
+    %0 = stablehlo.add %i, %x : tensor<1024xbf16>
+    return %0 : tensor<1024xbf16>
+  }
+}
+
+// -----
+
+/// Positions beyond 2^31 are i64: in an iota, and where a device takes its shard.
+
+// CHECK-LABEL: module @positions_beyond_i32
+//       CHECK:   stablehlo.constant dense<[0, 2147483648, 4294967296, 6442450944]> : tensor<4xi64>
+//       CHECK:   stablehlo.dynamic_slice {{.*}} -> tensor<2147483648xi8>
+//       CHECK:   stablehlo.constant dense<[0, 2147483648, 4294967296, 6442450944]> : tensor<4xi64>
+//       CHECK:   stablehlo.iota dim = 0 : tensor<2147483648xi64>
+module @positions_beyond_i32 attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8589934592xi8>) -> (tensor<8589934592xi64> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+    %w = stablehlo.convert %x : (tensor<8589934592xi8>) -> tensor<8589934592xi64>
+    %i = stablehlo.iota dim = 0 : tensor<8589934592xi64>
+    %0 = stablehlo.add %i, %w : tensor<8589934592xi64>
+    return %0 : tensor<8589934592xi64>
+  }
+}
+
+// -----
+
+/// Local forms count positions in i32, so such a dimension is whole where it is indexed.
+
+// CHECK-LABEL: module @negative_index_beyond_i32
+//       CHECK:   stablehlo.dynamic_slice %{{.*}}, %arg1, sizes = [5] : (tensor<8589934592xi8>, tensor<i64>) -> tensor<5xi8>
+module @negative_index_beyond_i32 attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8589934592xi8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %i: tensor<i64>) -> tensor<5xi8> {
+    %0 = stablehlo.dynamic_slice %x, %i, sizes = [5] : (tensor<8589934592xi8>, tensor<i64>) -> tensor<5xi8>
+    return %0 : tensor<5xi8>
   }
 }

@@ -112,3 +112,15 @@ module @used_twice attributes {mhlo.num_partitions = 4 : i32} {
     return %1, %0 : tensor<4xf32>, tensor<4xf32>
   }
 }
+
+// -----
+
+/// An element type without a zero has no terms.
+
+// expected-error@below {{cannot apply sharding: its unreduced axes need numbers that have a zero, got elements of type f8E8M0FNU}}
+module @negative_no_zero attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<8xf8E8M0FNU> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) -> tensor<8xf8E8M0FNU> {
+    return %x : tensor<8xf8E8M0FNU>
+  }
+}

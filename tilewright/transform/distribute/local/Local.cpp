@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/transform/distribute/FoldSlices.h"
 #include "tilewright/transform/distribute/local/Forms.h"
+#include "tilewright/transform/distribute/local/LocalBuilder.h"
 #include "tilewright/transform/distribute/local/Masked.h"
 #include "tilewright/transform/distribute/local/Merged.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
@@ -67,23 +68,26 @@ void fitAttributes(Operation *op) {
   }
 }
 
-/// Adds the offset of the shard to an iota along a sharded dimension.
+/// Adds the offset of the shard to an iota along a sharded dimension. Positions are integers until
+/// they are whole: a float would round the offset and the sum.
 static Status computeIota(stablehlo::IotaOp op, const OpPlan &plan, ShardBuilder &shards) {
   const auto dim = static_cast<size_t>(op.getIotaDimension());
   const Sharding sharding = plan.shardingOf(plan.rule.results[0]);
   if (sharding.along(dim).empty())
     return Status();
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
+  OpBuilder builder(op);
+  LocalBuilder b(builder, op.getLoc());
   auto type = cast<RankedTensorType>(op.getType());
-  Value start = shards.shardOffset(builder, op->getLoc(), sharding, dim,
-                                   type.getDimSize(static_cast<unsigned>(dim)));
-  start = stablehlo::ConvertOp::create(builder, op->getLoc(),
-                                       RankedTensorType::get({}, type.getElementType()), start);
-  start = stablehlo::BroadcastInDimOp::create(builder, op->getLoc(), type, start,
-                                              builder.getDenseI64ArrayAttr({}));
-  auto sum = stablehlo::AddOp::create(builder, op->getLoc(), type, op.getResult(), start);
-  op.getResult().replaceAllUsesExcept(sum, sum);
+  const int64_t rows = type.getShape()[dim];
+  const unsigned width = positionWidth(rows * sharding.count(dim));
+  Value start = shards.shardOffset(builder, op.getLoc(), sharding, dim, rows, width);
+  const Type counted = isa<IntegerType>(type.getElementType()) ? type.getElementType()
+                                                               : builder.getIntegerType(width);
+  Value positions =
+      b.ShapedBuilder::iota(cast<RankedTensorType>(type.clone(counted)), static_cast<int64_t>(dim));
+  positions = b.add(positions, b.broadcast(b.convert(start, counted), type.getShape()));
+  op.getResult().replaceAllUsesWith(b.convert(positions, type.getElementType()));
+  op.erase();
   return Status();
 }
 

@@ -202,8 +202,12 @@ private:
                              ArrayRef<int64_t> sizes) {
     SmallVector<Value> starts;
     const Sharding parts{sharding.mesh, axes, {}};
+    int64_t rows = 0; // all start indices of a slice have the same type
     for (size_t dim = 0; dim < axes.size(); ++dim)
-      starts.push_back(shards.shardOffset(builder, location, parts, dim, sizes[dim]));
+      rows = std::max(rows, sizes[dim] * countOf(axes[dim]));
+    for (size_t dim = 0; dim < axes.size(); ++dim)
+      starts.push_back(
+          shards.shardOffset(builder, location, parts, dim, sizes[dim], positionWidth(rows)));
     return starts;
   }
 

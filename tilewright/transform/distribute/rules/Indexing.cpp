@@ -1,15 +1,19 @@
+#include "tilewright/transform/distribute/Sharding.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
 
 using namespace mlir;
 
 namespace tilewright::distribute {
 
+/// Whether positions in a dimension can be counted in i32, as local forms do.
+static bool hasPositions(int64_t size) { return positionWidth(size) == 32; }
+
 /// A loop over an indexed dimension of an operand that is read: each device contributes the
 /// elements that it holds, and the contributions are added. No loops if the element type has no
 /// neutral element.
 static ShardingRule::Dim maskedLoop(ShardingRule &rule, Value operand, size_t dim) {
   StringRef combine = masksBy(getElementTypeOrSelf(operand));
-  if (combine.empty())
+  if (combine.empty() || !hasPositions(shapeOf(operand)[dim]))
     return {};
   return {rule.add(shapeOf(operand)[dim], LoopKind::reduced, combine)};
 }
@@ -29,9 +33,12 @@ ShardingRule dynamicSliceRule(stablehlo::DynamicSliceOp op) {
 ShardingRule dynamicUpdateRule(stablehlo::DynamicUpdateSliceOp op) {
   ShardingRule rule = emptyRule(op);
   for (auto [dim, size] : llvm::enumerate(shapeOf(op.getResult()))) {
-    rule.operands[0][dim] = rule.results[0][dim] = {rule.add(size)};
     // Every device needs the whole update and uses the part that falls into its shard.
-    if (shapeOf(op.getUpdate())[dim] == size)
+    const bool isWhole = shapeOf(op.getUpdate())[dim] == size;
+    if (!isWhole && !hasPositions(size))
+      continue;
+    rule.operands[0][dim] = rule.results[0][dim] = {rule.add(size)};
+    if (isWhole)
       rule.operands[1][dim] = rule.operands[0][dim];
   }
   return rule;
@@ -107,14 +114,15 @@ ShardingRule scatterRule(stablehlo::ScatterOp op) {
     if (llvm::is_contained(numbers.getInputBatchingDims(), at))
       continue;
     const bool isIndexed = llvm::is_contained(numbers.getScatterDimsToOperandDims(), at);
+    const bool isPositioned = isIndexed && hasPositions(size);
     if (llvm::is_contained(numbers.getInsertedWindowDims(), at)) {
       // Each device skips the updates that are not in its shard.
-      if (isIndexed)
+      if (isPositioned)
         operand[dim] = {rule.add(size)};
       continue;
     }
     const auto from = static_cast<size_t>(numbers.getUpdateWindowDims()[window++]);
-    if (isIndexed && sizes[from] == 1)
+    if (isPositioned && sizes[from] == 1)
       operand[dim] = {rule.add(size)};
     else if (!isIndexed && sizes[from] == size)
       operand[dim] = updates[from] = {rule.add(size)};
