@@ -37,7 +37,8 @@ static stablehlo::SliceOp sliceAlong(Value value, size_t dim) {
 
 static void fold(stablehlo::ConcatenateOp op) {
   const auto dim = static_cast<size_t>(op.getDimension());
-  if (!llvm::all_of(op->getOperandTypes(), isPlainTensor))
+  // An empty concatenation has no rows to fold.
+  if (!llvm::all_of(op->getOperandTypes(), isPlainTensor) || shapeOf(op.getResult())[dim] == 0)
     return;
   SmallVector<Value> operands;
   SmallVector<int64_t> numbers;

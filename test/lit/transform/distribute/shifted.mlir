@@ -230,3 +230,18 @@ module @odd_slice attributes {mhlo.num_partitions = 4 : i32} {
     return %0 : tensor<5x6xf32>
   }
 }
+
+// -----
+
+/// A concatenation of empty slices has no rows.
+
+// CHECK-LABEL: module @empty_slices
+//       CHECK:   stablehlo.concatenate {{.*}} -> tensor<0x{{.*}}xf32>
+module @empty_slices attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<0x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<0x8xf32> {
+    %0 = stablehlo.slice %x [0:0, 0:8] : (tensor<0x8xf32>) -> tensor<0x8xf32>
+    %1 = stablehlo.concatenate %0, %0, dim = 0 : (tensor<0x8xf32>, tensor<0x8xf32>) -> tensor<0x8xf32>
+    return %1 : tensor<0x8xf32>
+  }
+}

@@ -229,15 +229,24 @@ Value ShardedDim::assembleByIndex(Value held, const RowExchange &exchange, Array
     return begins[permute] + piece.from -
            exchange.permutes[permute].from[static_cast<size_t>(piece.owner)] - piece.to;
   };
+  // Rows outside may have any position, so adjacent pieces of them need one slot.
+  std::vector<std::vector<RowExchange::Piece>> joined;
   size_t slots = 0;
-  for (const auto &pieces : exchange.pieces)
-    slots = std::max(slots, pieces.size());
+  for (const std::vector<RowExchange::Piece> &pieces : exchange.pieces) {
+    std::vector<RowExchange::Piece> &own = joined.emplace_back();
+    for (const RowExchange::Piece &piece : pieces)
+      if (!own.empty() && own.back().isOutside() && piece.isOutside())
+        own.back().rows += piece.rows;
+      else
+        own.push_back(piece);
+    slots = std::max(slots, own.size());
+  }
   Value everything = joinRows(all);
   SmallVector<int64_t> tos, shifts;
   auto gatherSlot = [&](size_t slot) {
     tos.clear();
     shifts.clear();
-    for (const auto &pieces : exchange.pieces) {
+    for (const auto &pieces : joined) {
       tos.push_back(slot < pieces.size() ? pieces[slot].to : size);
       shifts.push_back(slot < pieces.size() ? shiftOf(pieces[slot]) : 0);
     }

@@ -111,12 +111,23 @@ std::pair<int64_t, size_t> costOf(const std::vector<Transfer> &transfers, const 
 } // namespace
 
 std::vector<RowBlock> blocksOf(int64_t shards, int64_t shardRows, int64_t first, int64_t last) {
-  auto floorDiv = [](int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); };
+  // Blocks outside have the size of a shard, so that windows of different devices consist of pieces
+  // of the same sizes. Far away no window can have pieces like those of a window inside, and one
+  // block has all rows: padding may be much longer than a shard.
+  const int64_t nearRows = (4 * shards + 16) * shardRows, rows = shards * shardRows;
   std::vector<RowBlock> blocks;
-  for (int64_t shard = std::min<int64_t>(0, floorDiv(first, shardRows));
-       shard < shards || shard * shardRows < last; ++shard)
-    blocks.push_back({shard * shardRows, shardRows,
-                      shard >= 0 && shard < shards ? shard : RowBlock::outside, 0});
+  auto addOutside = [&](int64_t start, int64_t limit) {
+    if (start < limit)
+      blocks.push_back({start, limit - start, RowBlock::outside, 0});
+  };
+  addOutside(first, -nearRows);
+  for (int64_t start = -nearRows; start < std::max(rows, std::min(last, rows + nearRows));
+       start += shardRows)
+    if (start >= 0 && start < rows)
+      blocks.push_back({start, shardRows, start / shardRows, 0});
+    else if (start + shardRows > first)
+      addOutside(start, start + shardRows);
+  addOutside(rows + nearRows, last);
   return blocks;
 }
 

@@ -18,7 +18,7 @@ struct RowBlock {
 };
 
 /// Divides a dimension into blocks of equal shards, and adds as many blocks on each side as [first,
-/// last) needs.
+/// last) needs: of the size of a shard next to the dimension, and one of any size beyond these.
 std::vector<RowBlock> blocksOf(int64_t shards, int64_t shardRows, int64_t first, int64_t last);
 
 /// How each device gets a window of rows from the devices that hold them. Pure data: Halo emits it.

@@ -108,6 +108,23 @@ TEST(RowExchange, ShardsOfTwoConcatenatedOperandsTravelTwice) {
   EXPECT_EQ(exchange.permutes.size(), 2u);
 }
 
+TEST(RowExchange, PaddingFarAwayIsOnePiece) {
+  // Forty thousand rows before and after eight rows on four devices.
+  const int64_t size = 20'002;
+  const std::vector<int64_t> starts = affine(4, -40'000, size);
+  const RowExchange exchange = planWindow(4, 2, starts, size);
+  std::vector<std::vector<int64_t>> held;
+  for (int64_t c = 0; c < 4; ++c)
+    held.push_back(affine(2, c * 2, 1));
+  for (size_t c = 0; c < starts.size(); ++c) {
+    EXPECT_LT(exchange.pieces[c].size(), 50u);
+    std::vector<int64_t> wanted = affine(size, starts[c], 1);
+    for (int64_t &row : wanted)
+      row = row < 0 || row >= 8 ? -1 : row;
+    EXPECT_EQ(windowOn(c, exchange, held), wanted);
+  }
+}
+
 TEST(RowExchange, EveryWindowHasItsRows) {
   for (int64_t count : {1, 2, 3, 4, 8})
     for (int64_t shard : {1, 2, 3, 5})
