@@ -68,6 +68,18 @@ def cross(q, k, v):
     return jnp.einsum("bnts,bsnh->bnth", jax.nn.softmax(jnp.matmul(q, k) * 0.3, -1), v)
 
 
+def dropped(q, k, v):
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k) / math.sqrt(q.shape[-1])
+    weights = jax.nn.softmax(jnp.where(jnp.tril(jnp.ones(scores.shape[-2:], bool)), scores, -1e30), -1)
+    keep = jax.random.uniform(jax.random.key(7), weights.shape, jnp.float32) < 0.8  # the same numbers in f64
+    return jnp.einsum("bnts,bsnh->btnh", jnp.where(keep, weights / 0.8, 0), v)
+
+
+def alibi(q, k, v):
+    slopes = 2.0 ** -(1.0 + jnp.arange(q.shape[2], dtype=jnp.float32))
+    return einsum(q, k, v, bias=slopes[:, None, None] * jnp.arange(k.shape[1], dtype=jnp.float32))
+
+
 # Function, type, batch, queries, keys, heads, heads of keys, width.
 SPELLINGS = {
     "full": (attention, "float16", 2, 24, 40, 2, 2, 16),
@@ -76,6 +88,7 @@ SPELLINGS = {
     "lengths": (lengths, "float16", 2, 24, 40, 2, 2, 16),
     "capped": (functools.partial(einsum, cap=5), "float32", 1, 24, 40, 2, 2, 16),
     "einsum_exact": (functools.partial(einsum, precision="highest"), "float32", 1, 24, 40, 2, 2, 16),
+    "dropout": (dropped, "bfloat16", 1, 40, 40, 2, 2, 16),
 }
 MORE = {
     f"{name}_{dtype}": (SPELLINGS[name][0], dtype, 2, 130, 130, 4, 4 if name in ("capped", "einsum_exact") else 2, 64)
@@ -98,6 +111,8 @@ MORE = {
     "masked_rows": (masked_rows, "float32", 1, 130, 200, 2, 2, 16),
     "added": (lambda q, k, v: q + 0.5 * attention(q, k, v).astype(jnp.float32), "bfloat16", 2, 40, 72, 3, 3, 32),
     "cross": (cross, "bfloat16", 2, 40, 72, 3, 3, 32),
+    "dropout_of_blocks": (dropped, "float16", 2, 130, 130, 2, 2, 64),
+    "alibi": (alibi, "float32", 2, 70, 90, 4, 4, 32),
     "many_heads": (attention, "float16", 3, 16, 20, 5, 1, 16),
 }  # fmt: skip
 

@@ -353,7 +353,7 @@ bool AttentionMatcher::placeInputs(SmallVectorImpl<const Node *> &tensors) {
     return dim && (*dim < 0 || *dim == query || *dim == key);
   });
   for (const Node *input : tensors) {
-    if (numberedDim(*input))
+    if (numberedDim(*input) && isa<IntegerType, FloatType>(input->element))
       continue;
     if (!elements::scalarType(input->element))
       return fail("a tensor of the score has a type that kernels do not support");
@@ -372,9 +372,16 @@ Operand AttentionMatcher::inputOf(OpBuilder &builder, const Node &input) {
   auto iota = input.value.getDefiningOp<stablehlo::IotaOp>();
   const int64_t size =
       typeOf(input.value).getDimSize(static_cast<unsigned>(iota.getIotaDimension()));
-  auto numbers = stablehlo::IotaOp::create(
-      builder, iota.getLoc(), RankedTensorType::get({size}, input.element), uint64_t(0));
-  return {numbers, {*dim}};
+  // A constant, because an iota would be a kernel of its own.
+  SmallVector<Attribute> numbers;
+  for (int64_t i = 0; i < size; ++i)
+    numbers.push_back(isa<FloatType>(input.element)
+                          ? Attribute(FloatAttr::get(input.element, static_cast<double>(i)))
+                          : IntegerAttr::get(input.element, i));
+  auto constant = stablehlo::ConstantOp::create(
+      builder, iota.getLoc(),
+      DenseElementsAttr::get(RankedTensorType::get({size}, input.element), numbers));
+  return {constant, {*dim}};
 }
 
 bool AttentionMatcher::dependsOn(const Node &value, const Node *leaf) const {
