@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -138,7 +139,7 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
   }
   // Use the first access of one warp as representative.
   const SmallVector<sm::IndexForm> forms = layout.indexForms();
-  std::set<int64_t> sectors;
+  std::set<double> sectors; // strides may be so large that an address exceeds 64 bits
   for (int64_t lane = 0; lane < layout.extent(Axis::lane); ++lane) {
     double address = 0;
     bool inside = true;
@@ -152,11 +153,13 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
     }
     if (!inside)
       continue;
-    const auto first = static_cast<int64_t>(address);
-    const auto last = static_cast<int64_t>(address + bytes * static_cast<double>(vector)) - 1;
-    for (int64_t sector = first / machine.sectorBytes; sector <= last / machine.sectorBytes;
-         ++sector)
-      sectors.insert(sector);
+    auto sectorOf = [&](double byte) {
+      return std::trunc(byte / static_cast<double>(machine.sectorBytes));
+    };
+    const double first = sectorOf(std::trunc(address));
+    const double last = sectorOf(std::trunc(address + bytes * static_cast<double>(vector)) - 1);
+    for (double sector = 0; sector <= last - first; ++sector)
+      sectors.insert(first + sector);
   }
   const auto copies =
       static_cast<double>(layout.copyCount(Axis::warp) * layout.copyCount(Axis::group));
