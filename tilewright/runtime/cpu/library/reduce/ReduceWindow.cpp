@@ -35,7 +35,7 @@ public:
       : operand(operand), result(result), window(std::move(window)), rows(std::move(rows)) {
     int64_t elements = 1;
     for (const WindowDim &dim : this->window)
-      elements = std::min(elements, maxInOrder) * dim.size;
+      elements = std::min(elements, maxInOrder + 1) * std::min(dim.size, maxInOrder + 1);
     for (size_t dim = 0; dim < this->window.size(); ++dim) {
       inputs *= this->window[dim].input;
       outputs *= this->window[dim].positions;
@@ -333,6 +333,16 @@ private:
     const int64_t begin = high >= 0 ? 0 : (-high + dim.windowDilation - 1) / dim.windowDilation;
     const int64_t end =
         low >= dim.input ? 0 : std::min(dim.size, (dim.input - 1 - low) / dim.windowDilation + 1);
+    // A window much larger than the input has few elements in it, at each position other ones.
+    if (end - begin > count * dim.input) {
+      for (int64_t i = 0; i < count; ++i) {
+        const Taps taps = dim.tapsAt(first + i);
+        for (int64_t tap = 0; tap < taps.count; ++tap)
+          combine(values + i * rows->valueBytes, from + (taps.first + tap * taps.step) * fromBytes,
+                  isStored, 1);
+      }
+      return;
+    }
     for (int64_t w = begin; w < end; ++w) {
       // Position first + i reads input element at + i * stride; it is inside for i in [inside,
       // until).

@@ -2,29 +2,56 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace tilewright::runtime::cpu {
 
+/// The smallest w >= 0 for which `at + w * step` is a multiple of `modulus`, if step and modulus
+/// are coprime.
+static int64_t firstMultiple(int64_t at, int64_t step, int64_t modulus) {
+  // Euclid's algorithm finds the inverse of `step`: inverse * step = rest (mod modulus).
+  int64_t rest = step % modulus, inverse = 1, nextRest = modulus, nextInverse = 0;
+  while (rest > 1) {
+    const int64_t quotient = nextRest / rest;
+    nextRest = std::exchange(rest, nextRest - quotient * rest);
+    nextInverse = std::exchange(inverse, nextInverse - quotient * inverse);
+  }
+  const auto missing = static_cast<unsigned __int128>((modulus - at % modulus) % modulus);
+  if (inverse < 0)
+    inverse += modulus;
+  return static_cast<int64_t>(missing * static_cast<uint64_t>(inverse) %
+                              static_cast<uint64_t>(modulus));
+}
+
+// findPositions has bounded all sizes by 2^62, so that no sum here overflows.
 Taps WindowDim::tapsAt(int64_t position) const {
+  constexpr Taps none = {0, 1, 0};
+  if (size == 0)
+    return none;
   int64_t at = position * stride - padLow, w = 0;
   if (at < 0) {
     w = (-at + windowDilation - 1) / windowDilation;
     at += w * windowDilation;
   }
-  if (baseDilation == 1) {
-    if (w >= size || at >= input)
-      return {0, 1, 0};
-    return {at, windowDilation, std::min(size - 1 - w, (input - 1 - at) / windowDilation) + 1};
-  }
   // Every `period`-th element of the window falls on an element of the input.
-  const int64_t period = baseDilation / std::gcd(baseDilation, windowDilation);
-  for (int64_t tries = 0; at % baseDilation != 0; ++tries, ++w, at += windowDilation)
-    if (tries == period)
-      return {0, 1, 0};
-  const int64_t first = at / baseDilation, step = windowDilation * period / baseDilation;
-  if (w >= size || first >= input)
-    return {0, 1, 0};
-  return {first, step, std::min((size - 1 - w) / period, (input - 1 - first) / step) + 1};
+  int64_t period = 1, step = windowDilation;
+  if (baseDilation != 1) {
+    const int64_t common = std::gcd(baseDilation, windowDilation);
+    if (at % common != 0)
+      return none;
+    period = baseDilation / common;
+    step = windowDilation / common;
+    const int64_t skipped = firstMultiple(at / common, step, period);
+    if (skipped >= size - w)
+      return none;
+    w += skipped;
+    at = (at + skipped * windowDilation) / baseDilation;
+  }
+  if (w >= size || at >= input)
+    return none;
+  const int64_t count = std::min((size - 1 - w) / period, (input - 1 - at) / step) + 1;
+  // A step that is never taken may be so large that multiplying it overflows.
+  return {at, count > 1 ? step : 1, count};
 }
 
 /// (size - 1) * dilation + 1, or 0 for size 0; -1 if that is beyond 2^62.
@@ -40,8 +67,14 @@ static int64_t dilated(int64_t size, int64_t dilation) {
 /// - libraryCall: sizes are not positive where they must be, or exceed 2^62.
 static Status findPositions(const CallReader &reader, WindowDim &dim) {
   constexpr int64_t largest = int64_t(1) << 62;
+  // Nothing is at a distance from a single element. So the test of the extents bounds dilations.
+  if (dim.input <= 1 && dim.baseDilation > 1)
+    dim.baseDilation = 1;
+  if (dim.size <= 1 && dim.windowDilation > 1)
+    dim.windowDilation = 1;
   if (dim.size < 0 || dim.stride < 1 || dim.baseDilation < 1 || dim.windowDilation < 1 ||
-      dim.stride > largest || std::abs(dim.padLow) > largest || std::abs(dim.padHigh) > largest)
+      dim.stride > largest || dim.size > largest || dim.padLow > largest || dim.padLow < -largest ||
+      dim.padHigh > largest || dim.padHigh < -largest)
     return reader.failure("window strides and dilations must be positive, sizes must not be "
                           "negative, and all must be at most 2^62");
   const int64_t base = dilated(dim.input, dim.baseDilation);
