@@ -55,8 +55,12 @@ static void checkObject(std::string_view input, const CodeObject &object) {
     require(isPart(symbol.name) && symbol.section < object.sections.size(), "a symbol is outside");
   for (const Kernel &kernel : object.kernels) {
     require(isPart(kernel.name) && kernel.entry % 4 == 0, "a kernel is outside");
-    for (const KernelArgument &argument : kernel.arguments)
+    const uint64_t bytes = kernel.descriptor.kernelArgumentBytes;
+    for (const KernelArgument &argument : kernel.arguments) {
       require(isPart(argument.name) && isPart(argument.valueKind), "an argument is outside");
+      require(argument.offset <= bytes && argument.size <= bytes - argument.offset,
+              "an argument is outside its kernel's segment");
+    }
   }
   const Disassembly disassembly = disassemble(object);
   require(disassembly.text.size() < 400 * (input.size() + 400), "the text is too long");

@@ -61,6 +61,20 @@ TEST_F(HipProgramTest, LdsThatALaunchAsksForIsThere) {
   EXPECT_THAT(read(*execute(*load(unary("wide")), {buffer(1).get()})->results[0][0]), Each(2));
 }
 
+/// The dispatch packet counts work-items with 32 bits, so that 2^32 of them would be none.
+TEST_F(HipProgramTest, ALaunchHasAtMost32BitsOfWorkItems) {
+  for (uint32_t groups : {uint32_t(1) << 22, uint32_t(1) << 23}) {
+    Program p = unary();
+    launchOf(p).grid[0] = groups;
+    launchOf(p).block[0] = 1024;
+    auto x = buffer(1);
+    auto run = execute(*load(p), {x.get()});
+    const Status status = run.isOk() ? run->done[0].await() : std::move(run).takeStatus();
+    EXPECT_EQ(status.error(), Error::cudaCall);
+    EXPECT_THAT(status.message(), HasSubstr("hipErrorInvalidConfiguration"));
+  }
+}
+
 /// A result that takes over the memory of a donated parameter: its copy in the graph is a no-op.
 TEST_F(HipProgramTest, ACopyToItselfIsSwitchedOffInTheGraph) {
   Program p("donating");

@@ -201,6 +201,33 @@ static Status readKernels(CodeObject &object) {
   return Status();
 }
 
+/// Checks that the arguments are in the kernel's segment and apart from each other: launches copy
+/// values to these places.
+static Status checkArguments(const Kernel &kernel) {
+  constexpr uint32_t maxBytes = 1 << 20;
+  const uint32_t size = kernel.descriptor.kernelArgumentBytes;
+  if (size > maxBytes)
+    return damaged(concat("kernel '", kernel.name, "' has ", size,
+                          " bytes of arguments, but at most ", maxBytes, " are supported"));
+  std::vector<const KernelArgument *> byOffset;
+  for (const KernelArgument &argument : kernel.arguments) {
+    if (argument.offset > size || argument.size > size - argument.offset)
+      return damaged(concat("argument ", &argument - kernel.arguments.data(), " of kernel '",
+                            kernel.name, "' has ", argument.size, " bytes at ", argument.offset,
+                            ", which is outside the kernel's ", size, " bytes of arguments"));
+    if (argument.size != 0)
+      byOffset.push_back(&argument);
+  }
+  std::ranges::sort(byOffset, {}, [](const KernelArgument *argument) { return argument->offset; });
+  for (size_t i = 1; i < byOffset.size(); ++i)
+    if (const KernelArgument &a = *byOffset[i - 1], &b = *byOffset[i]; b.offset - a.offset < a.size)
+      return damaged(concat("arguments ", &a - kernel.arguments.data(), " and ",
+                            &b - kernel.arguments.data(), " of kernel '", kernel.name,
+                            "' overlap: ", a.size, " bytes at ", a.offset, " and ", b.size,
+                            " bytes at ", b.offset));
+  return Status();
+}
+
 /// Adds what the metadata says about the kernels.
 static Status readMetadata(Bytes document, CodeObject &object) {
   TILEWRIGHT_ASSIGN(const PackedValue root, readMessagePack(document));
@@ -224,6 +251,7 @@ static Status readMetadata(Bytes document, CodeObject &object) {
                                     .valueKind = argument.stringOf(".value_kind"),
                                     .offset = static_cast<uint64_t>(argument.integerOf(".offset")),
                                     .size = static_cast<uint64_t>(argument.integerOf(".size"))});
+      TILEWRIGHT_TRY(checkArguments(kernel));
     }
   }
   return Status();

@@ -72,6 +72,40 @@ TEST(CodeObject, AnEntryOutsideOfTheCodeIsRefused) {
               HasSubstr("where there is no code"));
 }
 
+TEST(CodeObject, ArgumentsOutsideOfTheirSegmentAreRefused) {
+  const ArgumentPlace x = {0, 8}, last = {20, 4};
+  auto failure = [](ArgumentPlace x, ArgumentPlace hidden) {
+    const Status status = failureOf(makeObject({.metadata = makeMetadata("add", x, hidden)}));
+    EXPECT_TRUE(status.isOk() || status.error() == Error::vgpuBinary);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(failure(x, last), "");
+  EXPECT_EQ(failure({0, 20}, last), "");
+  EXPECT_EQ(failure({20, 0}, last), "") << "an empty argument is nowhere";
+  EXPECT_THAT(failure(x, {21, 4}),
+              HasSubstr("damaged code object: argument 1 of kernel 'add' has 4 bytes at 21, which "
+                        "is outside the kernel's 24 bytes of arguments"));
+  EXPECT_THAT(failure({25, 0}, last), HasSubstr("argument 0 of kernel 'add' has 0 bytes at 25"));
+  // The end of the argument is beyond 2^64, where the sum is small again.
+  EXPECT_THAT(failure({~uint64_t(0) - 7, 16}, last),
+              HasSubstr("argument 0 of kernel 'add' has 16 bytes at 18446744073709551608"));
+  EXPECT_THAT(failure({8, ~uint64_t(0)}, last), HasSubstr("which is outside"));
+  EXPECT_THAT(failure({uint64_t(1) << 60, 8}, last), HasSubstr("which is outside"));
+}
+
+TEST(CodeObject, ArgumentsThatOverlapAreRefused) {
+  for (auto [x, hidden] : {std::pair<ArgumentPlace, ArgumentPlace>{{0, 12}, {8, 4}},
+                           {{8, 4}, {8, 4}},
+                           {{10, 8}, {4, 8}}}) {
+    const Status status = failureOf(makeObject({.metadata = makeMetadata("add", x, hidden)}));
+    EXPECT_EQ(status.error(), Error::vgpuBinary);
+    EXPECT_THAT(status.message(), HasSubstr("of kernel 'add' overlap: "));
+  }
+  EXPECT_THAT(failureOf(makeObject({.metadata = makeMetadata("add", {10, 8}, {4, 8})})).message(),
+              HasSubstr("arguments 1 and 0 of kernel 'add' overlap: 8 bytes at 4 and 8 bytes at "
+                        "10"));
+}
+
 TEST(CodeObject, ATruncatedFileIsRefusedWhereverItEnds) {
   const std::string file = makeObject({.metadata = makeMetadata("add")});
   for (size_t size = 0; size < file.size(); ++size) {

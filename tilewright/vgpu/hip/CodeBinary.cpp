@@ -9,6 +9,7 @@
 #include "tilewright/vgpu/driver/observe/Summary.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright::vgpu::hip {
 
@@ -107,6 +108,13 @@ CUresult CodeBinary::check(const KernelWork &work) const {
   if (std::ranges::max(work.block) > AmdChip::threadsPerBlock || threads > function.maxThreads)
     return refuse(invalid, "block ", listed(work.block), " exceeds the ", function.maxThreads,
                   " work-items that the kernel is compiled for");
+  // The dispatch packet counts them with 32 bits.
+  constexpr uint64_t maxItems = std::numeric_limits<uint32_t>::max();
+  for (size_t axis = 0; axis < 3; ++axis)
+    if (const uint64_t items = uint64_t(work.grid[axis]) * work.block[axis]; items > maxItems)
+      return refuse(invalid, "grid ", listed(work.grid), " of blocks ", listed(work.block), " has ",
+                    items, " work-items in dimension ", axis, ", but a launch has at most ",
+                    maxItems);
   const uint64_t lds = uint64_t(function.staticShared) + work.dynamicShared;
   if (lds > device.amd->ldsPerUnit)
     return refuse(invalid, "a workgroup needs ", lds, " bytes of LDS, but ", device.amd->name,

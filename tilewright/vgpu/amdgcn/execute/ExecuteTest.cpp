@@ -95,6 +95,9 @@ TEST(Execute, SizesThatAKernelCannotHaveAreRefused) {
   EXPECT_THAT(messageOf({.block = {0, 1, 1}}, 8), HasSubstr("got 0"));
   EXPECT_THAT(messageOf({.dynamicLdsBytes = 65536}, 8),
               HasSubstr("needs 67584 bytes of LDS, but gfx942 has 65536"));
+  EXPECT_THAT(messageOf({.grid = {1, 1 << 22, 1}, .block = {1, 1024, 1}}, 8),
+              HasSubstr("a launch has at most 4294967295 work-items in each dimension, got "
+                        "4294967296 of kernel 'add' in dimension 1 (4194304 workgroups of 1024)"));
   EXPECT_THAT(messageOf({}, 100), HasSubstr("takes 24 bytes of arguments, got 100"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 namespace tilewright::vgpu::amdgcn {
@@ -47,7 +48,8 @@ static Result<std::vector<std::byte>> makeArguments(const Kernel &kernel,
   if (arguments.size() > size)
     return Status(Error::vgpuLaunch, concat("kernel '", kernel.name, "' takes ", size,
                                             " bytes of arguments, got ", arguments.size()));
-  std::vector<std::byte> segment(size + 64); // loads of several dwords may go beyond the end
+  std::vector<std::byte> segment(size_t(size) +
+                                 64); // loads of several dwords may go beyond the end
   std::copy(arguments.begin(), arguments.end(), segment.begin());
   for (const KernelArgument &argument : kernel.arguments) {
     if (!argument.valueKind.starts_with("hidden_"))
@@ -265,6 +267,19 @@ static Status checkSizes(const LoadedObject &object, const Kernel &kernel,
     return Status(Error::vgpuLaunch,
                   concat("a workgroup of kernel '", kernel.name, "' needs ", lds,
                          " bytes of LDS, but ", nameOf(chip), " has ", maxLdsBytes(chip)));
+  constexpr uint32_t maxScratch = 8191 * 1024 / laneCount; // 13 bits hold the KiB of a wave
+  if (kernel.descriptor.scratchBytesPerLane > maxScratch)
+    return Status(Error::vgpuLaunch,
+                  concat("a lane of kernel '", kernel.name, "' needs ",
+                         kernel.descriptor.scratchBytesPerLane, " bytes of scratch, but ",
+                         nameOf(chip), " has at most ", maxScratch));
+  constexpr uint64_t maxItems = std::numeric_limits<uint32_t>::max();
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (const uint64_t items = uint64_t(config.grid[axis]) * config.block[axis]; items > maxItems)
+      return Status(Error::vgpuLaunch,
+                    concat("a launch has at most ", maxItems, " work-items in each dimension, got ",
+                           items, " of kernel '", kernel.name, "' in dimension ", axis, " (",
+                           config.grid[axis], " workgroups of ", config.block[axis], ")"));
   constexpr uint32_t roundBits = 15;
   if ((kernel.descriptor.rsrc1 >> 12 & roundBits) != 0)
     return Status(Error::vgpuUnimplemented,

@@ -125,17 +125,27 @@ static std::string packed(std::string_view text) {
          std::string(text);
 }
 
-std::string makeMetadata(std::string_view kernel) {
-  const std::string argument = "\x84" + packed(".name") + packed("x") + packed(".offset") +
-                               std::string(1, '\0') + packed(".size") + "\x08" +
+static std::string packed(uint64_t number) {
+  std::string bytes(1, static_cast<char>(0xcf));
+  for (int shift = 56; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
+
+static std::string packed(ArgumentPlace place) {
+  return packed(".offset") + packed(place.offset) + packed(".size") + packed(place.size);
+}
+
+std::string makeMetadata(std::string_view kernel, ArgumentPlace x, ArgumentPlace hidden) {
+  const std::string argument = "\x84" + packed(".name") + packed("x") + packed(x) +
                                packed(".value_kind") + packed("global_buffer");
-  const std::string hidden = "\x83" + packed(".offset") + "\x08" + packed(".size") + "\x04" +
-                             packed(".value_kind") + packed("hidden_block_count_x");
+  const std::string last =
+      "\x83" + packed(hidden) + packed(".value_kind") + packed("hidden_block_count_x");
   const std::string entry = "\x86" + packed(".symbol") + packed(std::string(kernel) + ".kd") +
                             packed(".vgpr_count") + "\x2a" + packed(".agpr_count") + "\x08" +
                             packed(".wavefront_size") + "\x40" +
                             packed(".max_flat_workgroup_size") + "\xcd\x04" + std::string(1, '\0') +
-                            packed(".args") + "\x92" + argument + hidden;
+                            packed(".args") + "\x92" + argument + last;
   return "\x81" + packed("amdhsa.kernels") + "\x91" + entry;
 }
 

@@ -25,8 +25,15 @@ std::string makeObject(const ObjectParts &parts = {});
 /// A bundle with an entry for each (target, bytes).
 std::string makeBundle(std::span<const std::pair<std::string, std::string>> entries);
 
-/// The metadata that a compiler writes for `kernel`, with two arguments.
-std::string makeMetadata(std::string_view kernel);
+/// The place of an argument in a kernel's 24 bytes of arguments.
+struct ArgumentPlace {
+  uint64_t offset, size;
+};
+
+/// The metadata that a compiler writes for `kernel`, with an explicit argument, x, and a hidden
+/// one.
+std::string makeMetadata(std::string_view kernel, ArgumentPlace x = {0, 8},
+                         ArgumentPlace hidden = {8, 4});
 
 } // namespace tilewright::vgpu::amdgcn::testing
 
