@@ -25,8 +25,9 @@ _DTYPES = {
     "complex<f32>": np.complex64, "complex<f64>": np.complex128,
 }  # fmt: skip
 
-# The threads in which callbacks run now, by their idents.
-running: set[int] = set()
+# The threads in which callbacks run now, by their idents, and how many run in each: a callback may run a program whose
+# callbacks run in the same thread. Only that thread changes its entry.
+running: dict[int, int] = {}
 
 
 def call(function, arguments, results) -> str:
@@ -35,8 +36,10 @@ def call(function, arguments, results) -> str:
     Arguments and results are (memory, element type, shape). Arguments are
     copied: the function may keep them, and the program reuses the memory.
     """
-    running.add(threading.get_ident())
+    thread = threading.get_ident()
+    outer = running.get(thread, 0)
     try:
+        running[thread] = outer + 1
         inputs = []
         for memory, element, shape in arguments:
             array = np.array(_view(memory, element, shape))
@@ -53,7 +56,11 @@ def call(function, arguments, results) -> str:
     except BaseException:  # it must not propagate through C++ frames
         return "the callback raised an exception\n" + traceback.format_exc()
     finally:
-        running.discard(threading.get_ident())
+        # Without a call, after which Python would raise a KeyboardInterrupt that another thread sent (jax_plugin.py).
+        if outer:
+            running[thread] = outer
+        elif thread in running:
+            del running[thread]
 
 
 def _view(memory, element, shape):

@@ -1,12 +1,15 @@
 """Programs that JAX compiles and runs on the plugin: each feature of it once."""
 
+import contextlib
 import pathlib
 import subprocess
+import threading
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tilewright import callbacks
 
 
 def test_jit_and_grad():
@@ -122,6 +125,53 @@ def test_a_callback_may_use_jax():
     shape = jax.ShapeDtypeStruct((3,), np.float32)
     program = jax.jit(lambda x: jax.pure_callback(lambda x: jax.jit(jnp.sin)(x) * 2, shape, x))
     np.testing.assert_allclose(program(jnp.ones(3)), 2 * np.sin(np.ones(3, np.float32)), rtol=1e-6)
+
+
+def test_threads_that_run_callbacks_are_known():
+    """At exit the plugin waits for them. A callback that has run a program with callbacks still runs."""
+    shape, seen = jax.ShapeDtypeStruct((), np.float32), []
+
+    def inner(x):
+        seen.append(dict(callbacks.running))
+        if x < 0:
+            raise ValueError("of my own making")
+        return x
+
+    nested = jax.jit(lambda x: jax.pure_callback(inner, shape, x))
+
+    def outer(x):
+        for value in (1, -1):  # JAX puts the argument x on its own CPU
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                nested(jax.device_put(np.float32(value), jax.devices("tilewright")[0])).block_until_ready()
+            seen.append(dict(callbacks.running))
+        return x
+
+    assert jax.jit(lambda x: jax.pure_callback(outer, shape, x))(np.float32(1)) == 1
+    jax.effects_barrier()
+    assert [sum(threads.values()) for threads in seen] == [2, 1, 2, 1]
+    assert not callbacks.running
+
+    # Two programs at a time, one of which fails.
+    both = threading.Barrier(2)
+
+    def meet(x):
+        both.wait(60)
+        return inner(x)
+
+    program = jax.jit(lambda x: jax.pure_callback(meet, shape, x))
+
+    def run(x):
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            program(x).block_until_ready()
+
+    values = [jax.device_put(np.float32(value), device) for value, device in zip((1, -1), jax.devices())]
+    threads = [threading.Thread(target=run, args=[value]) for value in values]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    jax.effects_barrier()
+    assert not callbacks.running
 
 
 def test_an_exception_of_a_callback_is_raised():
