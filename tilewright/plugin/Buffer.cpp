@@ -61,7 +61,7 @@ PJRT_Error *Buffer_Delete(PJRT_Buffer_Delete_Args *args) {
 TILEWRIGHT_PJRT_VALUE(Buffer_IsDeleted, buffer, is_deleted, buffer->buffer->isDeleted())
 
 // If true, jaxlib passes the bytes to NumPy without a copy.
-TILEWRIGHT_PJRT_VALUE(Buffer_IsOnCpu, buffer, is_on_cpu, true)
+TILEWRIGHT_PJRT_VALUE(Buffer_IsOnCpu, buffer, is_on_cpu, buffer->buffer->memory().isHostMemory())
 
 PJRT_Error *Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args *args) {
   TILEWRIGHT_PJRT_ARGS(args, event);
@@ -94,7 +94,16 @@ Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_A
 PJRT_Error *
 Buffer_IncreaseExternalReferenceCount(PJRT_Buffer_IncreaseExternalReferenceCount_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, buffer);
-  return toError(args->buffer->buffer->addExternalReference());
+  runtime::Buffer &buffer = *args->buffer->buffer;
+  // The client reports the platform "cpu", so jaxlib's DLPack tells other libraries that the bytes
+  // are on the host.
+  if (!buffer.memory().isHostMemory())
+    return toError(
+        Status(Error::pluginArguments,
+               concat("other libraries cannot use an array in memory '", buffer.memory().toString(),
+                      "' in place, because the host cannot read it; copy it with "
+                      "np.asarray first")));
+  return toError(buffer.addExternalReference());
 }
 
 PJRT_Error *

@@ -118,6 +118,24 @@ TEST(PluginBuffer, OfAnErrorFailsItsReaders) {
   destroyBuffer(args.buffer);
 }
 
+/// The arguments for a view of four f32 in the client's first memory.
+static PJRT_Client_CreateViewOfDeviceBuffer_Args viewOf(const TestClient &client, void *data) {
+  static const int64_t dims[] = {4};
+  TILEWRIGHT_ARGS(Client_CreateViewOfDeviceBuffer, args);
+  args.client = client.client;
+  args.device_buffer_ptr = data;
+  args.dims = dims;
+  args.num_dims = 1;
+  args.element_type = PJRT_Buffer_Type_F32;
+  args.layout = nullptr;
+  args.device = nullptr;
+  args.on_delete_callback = nullptr;
+  args.on_delete_callback_arg = nullptr;
+  args.stream = 0;
+  args.memory = client.memory();
+  return args;
+}
+
 TEST(PluginBuffer, ViewsMemoryOfOthersUntilItIsFreed) {
   TestClient client;
   static int released = 0;
@@ -125,24 +143,93 @@ TEST(PluginBuffer, ViewsMemoryOfOthersUntilItIsFreed) {
   for (size_t offset : {0, 1}) { // aligned as we require, and not: then the bytes are copied
     alignas(64) static float data[32] = {};
     std::fill(data, data + 32, 7.0f);
-    int64_t dims[] = {4};
-    TILEWRIGHT_ARGS(Client_CreateViewOfDeviceBuffer, args);
-    args.client = client.client;
-    args.device_buffer_ptr = data + offset;
-    args.dims = dims;
-    args.num_dims = 1;
-    args.element_type = PJRT_Buffer_Type_F32;
-    args.layout = nullptr;
-    args.device = nullptr;
+    auto args = viewOf(client, data + offset);
     args.on_delete_callback = [](void *, void *) { ++released; };
-    args.on_delete_callback_arg = nullptr;
-    args.stream = 0;
-    args.memory = client.memory();
     ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&args));
     EXPECT_EQ(released, int(offset ? 2 : 0));
     EXPECT_THAT(read(args.buffer), ElementsAre(7, 7, 7, 7));
     destroyBuffer(args.buffer);
     EXPECT_EQ(released, int(offset ? 2 : 1));
+  }
+}
+
+/// jaxlib passes the bytes of a buffer on the CPU to NumPy, which reads them on the host.
+TEST(PluginBuffer, IsOnTheCpuIfTheHostCanReadIt) {
+  auto isOnCpu = [](PJRT_Buffer *buffer) {
+    TILEWRIGHT_CALL(Buffer_IsOnCpu, args, buffer, buffer);
+    destroyBuffer(buffer);
+    return args.is_on_cpu;
+  };
+  TestClient cpu, gpu(1, "vgpu:sm_90a");
+  EXPECT_TRUE(isOnCpu(makeBuffer(cpu, {1}, {1})));
+  PJRT_Buffer *onDevice = makeBuffer(gpu, {1}, {1});
+  TILEWRIGHT_ARGS(Buffer_CopyToMemory, copy);
+  copy.buffer = onDevice;
+  copy.dst_memory = gpu.memory(1);
+  ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_CopyToMemory(&copy));
+  EXPECT_TRUE(isOnCpu(copy.dst_buffer)) << "pinned_host";
+  EXPECT_FALSE(isOnCpu(onDevice));
+}
+
+/// A GPU gets a copy of host memory, such as an array of NumPy from DLPack, and a view of its own
+/// memory.
+TEST(PluginBuffer, ViewsOnlyMemoryThatTheDeviceHas) {
+  TestClient gpu(1, "vgpu:sm_90a");
+  alignas(64) static float data[4] = {1, 2, 3, 4};
+  static int released = 0;
+  released = 0;
+  auto host = viewOf(gpu, data);
+  host.on_delete_callback = [](void *, void *) { ++released; };
+  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&host));
+  EXPECT_EQ(released, 1) << "the copy does not use the original";
+  auto addressOf = [](PJRT_Buffer *buffer) {
+    TILEWRIGHT_CALL(Buffer_UnsafePointer, args, buffer, buffer);
+    return reinterpret_cast<float *>(args.buffer_pointer);
+  };
+  EXPECT_NE(addressOf(host.buffer), data);
+  data[0] = 9;
+  EXPECT_THAT(read(host.buffer), ElementsAre(1, 2, 3, 4));
+
+  auto device = viewOf(gpu, addressOf(host.buffer));
+  ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&device));
+  EXPECT_EQ(addressOf(device.buffer), addressOf(host.buffer));
+  EXPECT_THAT(read(device.buffer), ElementsAre(1, 2, 3, 4));
+  destroyBuffer(device.buffer);
+
+  device.memory = gpu.memory(1);
+  EXPECT_THAT(messageOf(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&device)),
+              testing::AllOf(testing::StartsWith(idOf(Error::pluginArguments)),
+                             testing::HasSubstr("is on cuda:0, so a buffer in memory 'cuda:0 "
+                                                "pinned_host' cannot be a view of it")));
+  device.memory = gpu.memory();
+  device.device_buffer_ptr = addressOf(host.buffer) + 1;
+  EXPECT_THAT(messageOf(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&device)),
+              testing::HasSubstr("it is not aligned to 64 bytes"));
+  destroyBuffer(host.buffer);
+}
+
+/// NumPy and other libraries compute the strides of an array without elements in different ways.
+TEST(PluginBuffer, AnArrayWithoutElementsMayHaveAnyStrides) {
+  TestClient client;
+  const int64_t dims[] = {3, 0, 2};
+  for (std::vector<int64_t> strides : {std::vector<int64_t>{0, 8, 4}, {8, 8, 4}, {4, 4, 4}}) {
+    PJRT_Buffer_MemoryLayout layout = {};
+    layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
+    layout.type = PJRT_Buffer_MemoryLayout_Type_Strides;
+    layout.strides.byte_strides = strides.data();
+    layout.strides.num_byte_strides = strides.size();
+    TILEWRIGHT_ARGS(Client_CreateUninitializedBuffer, args);
+    args.client = client.client;
+    args.shape_dims = dims;
+    args.shape_num_dims = 3;
+    args.shape_element_type = PJRT_Buffer_Type_F32;
+    args.shape_layout = &layout;
+    args.device = nullptr;
+    args.memory = client.memory();
+    ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateUninitializedBuffer(&args));
+    destroyBuffer(args.buffer);
+    layout.strides.num_byte_strides = 2;
+    EXPECT_CALL_ERROR(pjrtApi().PJRT_Client_CreateUninitializedBuffer(&args), Error::pluginLayout);
   }
 }
 
@@ -232,6 +319,129 @@ TEST(PluginBuffer, PacksTheElementsOfALiteral) {
   EXPECT_THAT(back, ElementsAre(1, 2, 15, 4, 5));
   destroyBuffer(buffer);
   TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, destroy, transfer_manager, manager);
+}
+
+/// Transfers `values` to the only buffer of the manager, from element `begin` on.
+static PJRT_Error *transfer(PJRT_AsyncHostToDeviceTransferManager *manager,
+                            const std::vector<float> &values, int64_t begin, bool isLast) {
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferData, args);
+  args.transfer_manager = manager;
+  args.buffer_index = 0;
+  args.data = values.data();
+  args.offset = 4 * begin;
+  args.transfer_size = static_cast<int64_t>(4 * values.size());
+  args.is_last_transfer = isLast;
+  PJRT_Error *error = pjrtApi().PJRT_AsyncHostToDeviceTransferManager_TransferData(&args);
+  if (!error)
+    destroyEvent(args.done_with_h2d_transfer);
+  return error;
+}
+
+static void destroyManager(PJRT_AsyncHostToDeviceTransferManager *manager) {
+  TILEWRIGHT_CALL(AsyncHostToDeviceTransferManager_Destroy, args, transfer_manager, manager);
+}
+
+static int64_t bytesInUse(const TestClient &client) {
+  TILEWRIGHT_CALL(Device_MemoryStats, stats, device, client.device());
+  return stats.bytes_in_use;
+}
+
+/// The manager keeps the memory of a buffer that its owner drops until the last chunk has arrived,
+/// and no longer.
+TEST(PluginBuffer, MayBeDroppedBeforeItsBytesArrive) {
+  TestClient client;
+  constexpr int64_t count = 1 << 20;
+  const int64_t before = bytesInUse(client);
+  for (bool isDeleted : {false, true}) {
+    PJRT_Buffer *buffer = nullptr;
+    PJRT_AsyncHostToDeviceTransferManager *manager =
+        beginTransfer(client, count, PJRT_Buffer_Type_F32, buffer);
+    EXPECT_GE(bytesInUse(client) - before, 4 * count);
+    if (isDeleted) {
+      TILEWRIGHT_CALL(Buffer_Delete, args, buffer, buffer);
+    } else {
+      destroyBuffer(buffer);
+    }
+    EXPECT_GE(bytesInUse(client) - before, 4 * count) << "the manager still writes";
+    EXPECT_CALL_OK(transfer(manager, {1, 2}, count - 2, true));
+    EXPECT_EQ(bytesInUse(client), before);
+    if (isDeleted)
+      destroyBuffer(buffer);
+    destroyManager(manager);
+  }
+}
+
+TEST(PluginBuffer, FailsIfItsManagerIsDestroyedBeforeTheLastChunk) {
+  TestClient client;
+  PJRT_Buffer *buffer = nullptr;
+  PJRT_AsyncHostToDeviceTransferManager *manager =
+      beginTransfer(client, 4, PJRT_Buffer_Type_F32, buffer);
+  EXPECT_CALL_OK(transfer(manager, {1, 2}, 0, false));
+  destroyManager(manager);
+  TILEWRIGHT_CALL(Buffer_ReadyEvent, ready, buffer, buffer);
+  EXPECT_THAT(await(ready.event), testing::HasSubstr("destroyed before it was completed"));
+  destroyBuffer(buffer);
+}
+
+/// The callback of a definition, such as that of jaxlib, may call functions of the manager, also
+/// the last one.
+TEST(PluginBuffer, CallbacksMayUseTheManager) {
+  TestClient client;
+  for (bool isError : {false, true}) {
+    PJRT_Buffer *buffer = nullptr;
+    struct State {
+      PJRT_AsyncHostToDeviceTransferManager *manager;
+      std::string message;
+    } state = {beginTransfer(client, 2, PJRT_Buffer_Type_F32, buffer), "not called"};
+    TILEWRIGHT_CALL(Buffer_ReadyEvent, ready, buffer, buffer);
+    TILEWRIGHT_ARGS(Event_OnReady, args);
+    args.event = ready.event;
+    args.user_arg = &state;
+    args.callback = [](PJRT_Error *error, void *given) {
+      messageOf(error);
+      auto &state = *static_cast<State *>(given);
+      state.message = messageOf(transfer(state.manager, {5, 6}, 0, true));
+      destroyManager(state.manager);
+    };
+    ASSERT_CALL_OK(pjrtApi().PJRT_Event_OnReady(&args));
+    if (isError) {
+      TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_SetBufferError, failure);
+      failure.transfer_manager = state.manager;
+      failure.buffer_index = 0;
+      failure.error_code = PJRT_Error_Code_DATA_LOSS;
+      failure.error_message = "lost";
+      failure.error_message_size = 4;
+      ASSERT_CALL_OK(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_SetBufferError(&failure));
+    } else {
+      ASSERT_CALL_OK(transfer(state.manager, {1, 2}, 0, true));
+      EXPECT_THAT(read(buffer), ElementsAre(1, 2));
+    }
+    EXPECT_THAT(state.message, testing::HasSubstr("already sent the last chunk"));
+    destroyEvent(ready.event);
+    destroyBuffer(buffer);
+  }
+}
+
+TEST(PluginBuffer, TakesALiteralOfItsOwnTypeOnly) {
+  TestClient client;
+  PJRT_Buffer *buffer = nullptr;
+  PJRT_AsyncHostToDeviceTransferManager *manager =
+      beginTransfer(client, 1 << 20, PJRT_Buffer_Type_F32, buffer);
+  const float values[] = {1, 2};
+  int64_t dims[] = {2};
+  TILEWRIGHT_ARGS(AsyncHostToDeviceTransferManager_TransferLiteral, args);
+  args.transfer_manager = manager;
+  args.buffer_index = 0;
+  args.data = values;
+  args.shape_dims = dims;
+  args.shape_num_dims = 1;
+  args.shape_element_type = PJRT_Buffer_Type_F32;
+  args.shape_layout = nullptr;
+  EXPECT_THAT(messageOf(pjrtApi().PJRT_AsyncHostToDeviceTransferManager_TransferLiteral(&args)),
+              testing::HasSubstr("a literal of f32[2] cannot be transferred to a buffer of "
+                                 "f32[1048576]; the types must be equal"));
+  destroyBuffer(buffer);
+  destroyManager(manager);
 }
 
 } // namespace

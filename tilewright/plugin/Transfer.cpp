@@ -5,6 +5,7 @@
 #include "tilewright/plugin/Event.h"
 #include "tilewright/plugin/Fork.h"
 #include "tilewright/plugin/Types.h"
+#include "tilewright/runtime/Backend.h"
 #include "tilewright/support/Concat.h"
 
 namespace tilewright::plugin {
@@ -18,6 +19,44 @@ PJRT_Error *copyTo(Result<runtime::Memory *> chosen, const PJRT_Buffer &buffer,
   TILEWRIGHT_PJRT_ASSIGN(std::unique_ptr<runtime::Buffer> made, buffer.buffer->copyTo(*memory));
   copy = new PJRT_Buffer(buffer.client, std::move(made));
   return nullptr;
+}
+
+/// Whether `data`, from which a buffer in `memory` is to be made, is in host memory.
+///  - pluginArguments (E8001): it is in the memory of a device other than that of `memory`.
+Result<bool> isHostMemory(const void *data, const runtime::Memory &memory) {
+  TILEWRIGHT_ASSIGN(std::optional<size_t> device,
+                    memory.client().backend().deviceOf(static_cast<const std::byte *>(data)));
+  if (!device)
+    return true;
+  if (!memory.isHostMemory() && memory.device().localId() == static_cast<int>(*device))
+    return false;
+  return Status(Error::pluginArguments,
+                concat("the memory at ", data, " is on ",
+                       memory.client().addressableDevices()[*device]->toString(),
+                       ", so a buffer in memory '", memory.toString(),
+                       "' cannot be a view of it; name the device that has it, and copy the "
+                       "buffer afterwards"));
+}
+
+bool isAligned(const void *data) {
+  return reinterpret_cast<uintptr_t>(data) % artifact::bufferAlignment == 0;
+}
+
+/// A copy of elements in the form that a device's buffer has: packed if they are narrow.
+Result<std::unique_ptr<runtime::Buffer>>
+copyOfHostMemory(const void *data, const artifact::TensorType &type, runtime::Memory &memory) {
+  runtime::HostBuffer host;
+  host.data = data;
+  host.type = type;
+  std::vector<std::byte> elements;
+  if (numerics::isPacked(type.element)) { // a host's buffer is not packed
+    TILEWRIGHT_ASSIGN(size_t count, runtime::hostByteCountOf(type));
+    elements.resize(count);
+    numerics::unpackElements(type.element, elements.data(), static_cast<const std::byte *>(data),
+                             static_cast<int64_t>(count));
+    host.data = elements.data();
+  }
+  return runtime::Buffer::fromHost(host, memory);
 }
 
 } // namespace
@@ -130,28 +169,17 @@ PJRT_Error *Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer
     if (callback)
       callback(data, argument);
   };
-  Result<std::unique_ptr<runtime::Buffer>> view =
-      runtime::Buffer::view(data, type, *memory, release);
-  if (!view.isOk()) {
-    // DLPack memory of other libraries rarely has the alignment that we require, so copy it. The
-    // original is then no longer needed.
-    runtime::HostBuffer host;
-    host.data = data;
-    host.type = type;
-    std::vector<std::byte> elements;
-    if (numerics::isPacked(type.element)) { // a device's buffer is packed, a host's is not
-      TILEWRIGHT_PJRT_ASSIGN(size_t count, runtime::hostByteCountOf(type));
-      elements.resize(count);
-      numerics::unpackElements(type.element, elements.data(), static_cast<std::byte *>(data),
-                               static_cast<int64_t>(count));
-      host.data = elements.data();
-    }
-    view = runtime::Buffer::fromHost(host, *memory);
-    if (!view.isOk())
-      return toError(std::move(view).takeStatus());
+  TILEWRIGHT_PJRT_ASSIGN(const bool isHost, isHostMemory(data, *memory));
+  std::unique_ptr<runtime::Buffer> buffer;
+  // DLPack memory of other libraries rarely has the alignment that we require, and a GPU cannot use
+  // memory of the host, so copy it. The original is then no longer needed.
+  if (isHost && !(memory->canAdoptHostBytes() && isAligned(data))) {
+    TILEWRIGHT_PJRT_ASSIGN(buffer, copyOfHostMemory(data, type, *memory));
     release();
+  } else {
+    TILEWRIGHT_PJRT_ASSIGN(buffer, runtime::Buffer::view(data, type, *memory, release));
   }
-  args->buffer = new PJRT_Buffer(*args->client, *std::move(view));
+  args->buffer = new PJRT_Buffer(*args->client, std::move(buffer));
   return nullptr;
 }
 

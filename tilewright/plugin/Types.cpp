@@ -107,6 +107,9 @@ Result<std::vector<int64_t>> minorToMajorOf(const PJRT_Buffer_MemoryLayout *layo
     if (layout->strides.num_byte_strides != rank)
       return badLayout(type, "the numbers of strides and dimensions differ");
     order = rowMajor(rank);
+    // An array without elements may have any strides: NumPy and DLPack compute them differently.
+    if (std::count(type.dims.begin(), type.dims.end(), 0) > 0)
+      return order;
     const int64_t *strides = layout->strides.byte_strides;
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return strides[a] < strides[b]; });
@@ -126,7 +129,9 @@ Result<std::vector<int64_t>> minorToMajorOf(const PJRT_Buffer_MemoryLayout *layo
 
 Status checkDeviceLayout(const PJRT_Buffer_MemoryLayout *layout, const artifact::TensorType &type) {
   TILEWRIGHT_ASSIGN(std::vector<int64_t> order, minorToMajorOf(layout, type));
-  // The position of a dimension of size 1 does not matter.
+  // The position of a dimension of size 1 does not matter, and none does without elements.
+  if (std::count(type.dims.begin(), type.dims.end(), 0) > 0)
+    return Status();
   std::vector<int64_t> large, expected;
   for (int64_t dim : order)
     if (type.dims[static_cast<size_t>(dim)] != 1)

@@ -12,6 +12,7 @@
 #include "tilewright/support/ThreadPool.h"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -107,6 +108,14 @@ public:
   virtual bool isHostMemory(std::string_view kind) const = 0;
   /// Whether host memory at any address can back a buffer of this kind.
   virtual bool canAdoptHostBytes(std::string_view kind) const { return isHostMemory(kind); }
+
+  /// The device whose memory contains `data`, as an index into devices(); nothing if it is host
+  /// memory.
+  ///  - cudaDevices (E5123): it is memory of a device that this client does not use.
+  virtual Result<std::optional<size_t>> deviceOf(const std::byte *data) {
+    (void)data;
+    return std::optional<size_t>();
+  }
 
   /// Copies bytes that are already valid when this is called. Accesses to plain host memory
   /// (`memory` is null) have ended when this returns, those to memories of the client when the

@@ -196,6 +196,12 @@ std::shared_ptr<Storage> Buffer::hold() const {
   return storage;
 }
 
+std::shared_ptr<std::byte> Buffer::keepBytes() const {
+  std::shared_ptr<Storage> kept = hold();
+  std::byte *bytes = kept ? kept->data() : nullptr;
+  return {std::move(kept), bytes};
+}
+
 std::shared_ptr<Storage> Buffer::takeForDonation(bool &isOurs) {
   std::lock_guard lock(mutex);
   isOurs = storage && externalReferences == 0 && storage->canBeTakenOver();

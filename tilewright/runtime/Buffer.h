@@ -112,6 +112,9 @@ public:
   /// The address of the bytes, even before they are valid.
   ///  - bufferDeleted (E5051)
   Result<void *> data() const;
+  /// The bytes for a writer outside the runtime, which keeps them alive whatever happens to the
+  /// buffer meanwhile. Owns nothing if the buffer was deleted.
+  std::shared_ptr<std::byte> keepBytes() const;
 
 private:
   friend class LoadedExecutable;

@@ -131,6 +131,33 @@ def test_dlpack_comes_in(script):
     assert out.split(maxsplit=1) == ["True", "[0.0, 1.0, 2.0, 3.0, 4.0]\n"]
 
 
+def test_memory_of_the_host_is_not_that_of_a_gpu(script):
+    """On a GPU, DLPack copies arrays of NumPy in. Memory of the GPU is not passed off as memory of the host."""
+    out = script(
+        "import numpy as np, jax, jax.numpy as jnp\n"
+        "raw = np.zeros(1 << 12, np.float32)\n"
+        "for first in (-raw.ctypes.data % 64 // 4, -raw.ctypes.data % 64 // 4 + 1):\n"
+        "    given = raw[first : first + 1000]\n"
+        "    given[:] = 3\n"
+        "    x = jnp.from_dlpack(given)\n"
+        "    given[:] = 9\n"
+        "    y = jax.jit(lambda x: x + 1)(x)\n"
+        "    view = np.asarray(y)\n"
+        "    print(set(np.asarray(x).tolist()), set(view.tolist()), view.ctypes.data == y.unsafe_buffer_pointer())\n"
+        "try:\n"
+        "    np.from_dlpack(y)\n"
+        "except Exception as error:\n"
+        "    print(error)\n"
+        "host = jax.device_put(y, jax.sharding.SingleDeviceSharding(jax.devices()[0], memory_kind='pinned_host'))\n"
+        "print(np.asarray(host).ctypes.data == host.unsafe_buffer_pointer(), np.asarray(host)[7])\n",
+        TILEWRIGHT_TARGET="vgpu:sm_90a",
+    )
+    lines = out.splitlines()
+    assert lines[:2] == ["{3.0} {4.0} False"] * 2
+    assert "other libraries cannot use an array in memory 'cuda:0 device'" in lines[2]
+    assert lines[-1] == "True 4.0"
+
+
 def test_an_option_that_does_not_exist_is_named(script):
     out = script(
         "import jax\ntry:\n  jax.devices()\nexcept RuntimeError as error:\n  print(error)",

@@ -23,6 +23,8 @@ Result<std::shared_ptr<runtime::LoadedExecutable>> forDevice(PJRT_LoadedExecutab
                                                "run on ",
                                                device.description.text, " alone"));
   std::lock_guard lock(executable.mutex);
+  if (executable.loaded->isDeleted()) // execute() says so
+    return executable.loaded;
   std::shared_ptr<runtime::LoadedExecutable> &copy = executable.copies[&device];
   if (!copy) {
     runtime::DeviceAssignment assignment;

@@ -39,7 +39,7 @@ struct Loaded {
   }
   ~Loaded() { TILEWRIGHT_CALL(LoadedExecutable_Destroy, args, executable, executable); }
   std::string run(PJRT_Buffer *argument, PJRT_Buffer *&result,
-                  std::vector<int64_t> nonDonatable = {}) {
+                  std::vector<int64_t> nonDonatable = {}, PJRT_Device *device = nullptr) {
     PJRT_ExecuteOptions options = {};
     options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
     options.launch_id = 1;
@@ -57,7 +57,7 @@ struct Loaded {
     args.num_args = 1;
     args.output_lists = outputLists;
     args.device_complete_events = events;
-    args.execute_device = nullptr;
+    args.execute_device = device;
     std::string message = messageOf(pjrtApi().PJRT_LoadedExecutable_Execute(&args));
     return message.empty() ? await(events[0]) : message;
   }
@@ -115,6 +115,33 @@ TEST(PluginExecute, RunsOnTheDeviceThatTheOptionsName) {
   PJRT_Buffer *argument = makeBuffer(client, {1, 2}, {2}), *result = nullptr;
   EXPECT_NE(loaded.run(argument, result), "") << "the argument is on device 0";
   destroyBuffer(argument);
+}
+
+/// A portable program has a copy on each device on which it has run.
+TEST(PluginExecute, ADeletedProgramRunsOnNoDevice) {
+  TestClient client(2);
+  const std::string options = "\x20\x01"; // compile_portable_executable
+  Loaded loaded(client, copyProgram(), options);
+  for (bool isDeleted : {false, true}) {
+    if (isDeleted) {
+      TILEWRIGHT_CALL(LoadedExecutable_Delete, args, executable, loaded.executable);
+    }
+    for (size_t device : {0, 1}) {
+      PJRT_Buffer *argument = makeBuffer(client, {3, 4}, {2}), *result = nullptr;
+      TILEWRIGHT_ARGS(Buffer_CopyToDevice, copy);
+      copy.buffer = argument;
+      copy.dst_device = client.device(device);
+      ASSERT_CALL_OK(pjrtApi().PJRT_Buffer_CopyToDevice(&copy));
+      const std::string message = loaded.run(copy.dst_buffer, result, {}, client.device(device));
+      EXPECT_THAT(message, isDeleted ? testing::HasSubstr("'copy' was deleted and cannot run")
+                                     : testing::HasSubstr(""));
+      EXPECT_EQ(message.empty(), !isDeleted) << message;
+      if (!isDeleted)
+        destroyBuffer(result);
+      destroyBuffer(copy.dst_buffer);
+      destroyBuffer(argument);
+    }
+  }
 }
 
 TEST(PluginExecute, TellsAboutTheProgram) {

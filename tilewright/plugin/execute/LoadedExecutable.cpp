@@ -65,7 +65,13 @@ TILEWRIGHT_PJRT_SERIALIZE(LoadedExecutable_GetDeviceAssignment, executable,
 
 PJRT_Error *LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *args) {
   TILEWRIGHT_PJRT_HANDLE(args, executable);
-  args->executable->loaded->release();
+  PJRT_LoadedExecutable &executable = *args->executable;
+  std::lock_guard lock(executable.mutex);
+  executable.loaded->release();
+  for (auto &[device, copy] : executable.copies)
+    if (copy) // null if it could not be loaded
+      copy->release();
+  executable.copies.clear(); // frees their code; runs in flight keep it until they end
   return nullptr;
 }
 

@@ -55,10 +55,13 @@ inline std::string messageOf(PJRT_Error *error) {
 
 /// A client that is destroyed at the end.
 struct TestClient {
-  explicit TestClient(int64_t devices = 1) {
+  /// `target` is a name of a GPU, or empty for CPU devices.
+  explicit TestClient(int64_t devices = 1, const std::string &target = "") {
     NamedValues options;
     options.add("runtime.devices", devices);
     options.add("runtime.threads", int64_t(1));
+    if (!target.empty())
+      options.add("compile.target", target);
     TILEWRIGHT_ARGS(Client_Create, args);
     args.create_options = options.data();
     args.num_options = options.size();

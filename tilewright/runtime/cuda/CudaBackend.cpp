@@ -90,6 +90,27 @@ public:
   /// A device can access only pinned host memory.
   bool canAdoptHostBytes(std::string_view) const override { return false; }
 
+  Result<std::optional<size_t>> deviceOf(const std::byte *data) override {
+    const DriverApi &api = gpus.front()->api();
+    const ContextScope scope(*gpus.front());
+    unsigned type = 0; // stays 0 if the driver does not know the memory, such as that of malloc
+    int ordinal = 0;
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&type, &ordinal};
+    TILEWRIGHT_TRY(
+        TILEWRIGHT_CUDA(api, cuPointerGetAttributes, 2u, wanted, values, addressOf(data)));
+    if (type != CU_MEMORYTYPE_DEVICE)
+      return std::optional<size_t>();
+    for (size_t i = 0; i < gpus.size(); ++i)
+      if (gpus[i]->ordinal() == ordinal)
+        return std::optional<size_t>(i);
+    return Status(Error::cudaDevices,
+                  concat("the memory at ", static_cast<const void *>(data), " is on device ",
+                         ordinal, " of the ", api.words().driver, ", but this client uses only ",
+                         gpus.size(), " others; copy it to the host or to one of them first"));
+  }
+
   Event copy(MemoryAddress to, MemoryAddress from, size_t bytes, ThreadPool &pool) override {
     CudaDevice *target = gpuOf(to), *source = gpuOf(from);
     if (!target && !source) {

@@ -167,6 +167,15 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext, CUdeviceptr from
                                               bytes, stream));
 }
 
+/// For attributes of 4 bytes, which are 0 if HIP does not know the memory.
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                CUdeviceptr address) {
+  for (unsigned i = 0; i < count; ++i)
+    if (driver().hipPointerGetAttribute(values[i], attributes[i], address) != hipSuccess)
+      std::memset(values[i], 0, sizeof(int));
+  return CUDA_SUCCESS;
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **values,
                           void **extra) {
   if (config->numAttrs > 0)
