@@ -30,9 +30,28 @@ bool isAlone(Operation *op) {
   return op->hasAttr("use_global_device_ids") || !channel || channel.getHandle() <= 0;
 }
 
+/// Whether every process is in a group. A process outside of all groups gets zeros from a
+/// collective_broadcast or a collective_reduce; other collectives have no such processes.
+bool hasAllProcesses(Operation *op) {
+  if (!isa<stablehlo::CollectiveBroadcastOp, stablehlo::CollectiveReduceOp>(op))
+    return true;
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!module || !module->hasAttr("mhlo.num_partitions"))
+    return false;
+  const interpret::RankGrid grid = interpret::rankGridOf(module);
+  Result<interpret::RankGroups> groups = interpret::rankGroupsOf(op, grid);
+  int64_t members = 0;
+  if (groups.isOk())
+    for (const std::vector<int64_t> &group : *groups)
+      members += static_cast<int64_t>(group.size());
+  return members == grid.count();
+}
+
 template <typename Op> LogicalResult dropCollectiveOfOne(Op op, PatternRewriter &rewriter) {
   if (!isAlone(op))
     return rewriter.notifyMatchFailure(op, "a group may have several processes");
+  if (!hasAllProcesses(op))
+    return rewriter.notifyMatchFailure(op, "a process may be in no group, and gets zeros");
   if (op->getResultTypes() != op->getOperandTypes())
     return rewriter.notifyMatchFailure(op, "the result types differ from the operand types");
   rewriter.replaceOp(op, op->getOperands());

@@ -78,9 +78,11 @@ std::optional<int64_t> integerOf(Value value) {
     return std::nullopt;
   auto type = cast<IntegerType>(typeOf(value).getElementType());
   const APInt &bits = splat.getValue();
-  if (type.isUnsigned() || type.getWidth() == 1)
-    return static_cast<int64_t>(std::min<uint64_t>(bits.getZExtValue(), INT64_MAX));
-  return bits.getSExtValue();
+  if (!type.isUnsigned() && type.getWidth() != 1)
+    return bits.getSExtValue();
+  if (bits.getActiveBits() > 63)
+    return std::nullopt;
+  return static_cast<int64_t>(bits.getZExtValue());
 }
 
 static bool isFloatWhere(Attribute value, bool (*holds)(const APFloat &)) {

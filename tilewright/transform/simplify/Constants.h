@@ -27,9 +27,10 @@ mlir::Attribute splatOf(mlir::Value value);
 /// The elements, if `value` is a constant; null otherwise.
 mlir::ElementsAttr constantOf(mlir::Value value);
 
-/// The elements of an integer constant; nullopt if it has more than `limit` elements.
+/// The elements of an integer constant, as indices: numbers beyond int64_t become its maximum.
+/// nullopt if it has more than `limit` elements.
 std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Value value, int64_t limit = 4096);
-/// The value of an integer scalar or splat; nullopt if it is not constant.
+/// The value of an integer scalar or splat; nullopt if it is not constant, or not an int64_t.
 std::optional<int64_t> integerOf(mlir::Value value);
 
 /// Whether every element is zero; for floats, positive zero.

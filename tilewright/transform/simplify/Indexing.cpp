@@ -4,6 +4,7 @@
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/IndexingOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -30,11 +31,11 @@ LogicalResult simplifyDynamicSlice(stablehlo::DynamicSliceOp op, PatternRewriter
   for (auto [dim, index] : llvm::enumerate(op.getStartIndices())) {
     const int64_t size = op.getSliceSizes()[dim], most = type.getDimSize(dim) - size;
     // A slice of full size starts at 0, because the index is clamped.
-    std::optional<int64_t> start = most == 0 ? 0 : integerOf(index);
+    const auto start = most == 0 ? std::optional(SmallVector<int64_t>{0}) : integersOf(index);
     if (!start)
       return rewriter.notifyMatchFailure(op, Twine("the start index of dimension ") + Twine(dim) +
                                                  " is not constant");
-    starts.push_back(std::clamp<int64_t>(*start, 0, most));
+    starts.push_back(std::clamp<int64_t>(start->front(), 0, most));
     limits.push_back(starts.back() + size);
   }
   rewriter.replaceOpWithNewOp<stablehlo::SliceOp>(op, op.getType(), op.getOperand(), starts, limits,
@@ -197,10 +198,18 @@ LogicalResult scatterOneWindow(stablehlo::ScatterOp op, PatternRewriter &rewrite
     positions.push_back(
         makeNumber(rewriter, op.getLoc(), scalar, static_cast<double>(starts[dim])));
   }
-  Value update = reshapeTo(rewriter, op.getLoc(), op.getUpdates()[0],
-                           RankedTensorType::get(window, type.getElementType()));
-  rewriter.replaceOpWithNewOp<stablehlo::DynamicUpdateSliceOp>(op, type, op.getInputs()[0], update,
-                                                               positions);
+  // The body may compute in a wider type than that of the input; the result has it.
+  RankedTensorType result = typeOf(op.getResult(0));
+  auto widened = [&](Value value) -> Value {
+    if (type.getElementType() == result.getElementType())
+      return value;
+    return stablehlo::ConvertOp::create(rewriter, op.getLoc(),
+                                        typeOf(value).clone(result.getElementType()), value);
+  };
+  Value update = reshapeTo(rewriter, op.getLoc(), widened(op.getUpdates()[0]),
+                           RankedTensorType::get(window, result.getElementType()));
+  rewriter.replaceOpWithNewOp<stablehlo::DynamicUpdateSliceOp>(
+      op, result, widened(op.getInputs()[0]), update, positions);
   return success();
 }
 

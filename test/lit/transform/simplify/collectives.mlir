@@ -72,3 +72,23 @@ func.func @negative_several_partitions(%a: tensor<4xf32>) -> (tensor<4xf32>, ten
   return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<ui32>
 }
 }
+
+// -----
+
+/// Ranks outside of every group get zeros from a broadcast or a reduction to a root.
+
+// CHECK-LABEL: func.func @negative_incomplete_groups
+//       CHECK:   stablehlo.collective_broadcast
+//       CHECK:   stablehlo.collective_reduce
+#channel = #stablehlo.channel_handle<handle = 1, type = 0>
+module attributes {mhlo.num_partitions = 4 : i32} {
+func.func @negative_incomplete_groups(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "stablehlo.collective_broadcast"(%a) <{replica_groups = dense<[[0], [1]]> : tensor<2x1xi64>, channel_handle = #channel, use_global_device_ids}> : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[2]]> : tensor<1x1xi64>, channel_handle = #channel, use_global_device_ids}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+}

@@ -102,3 +102,24 @@ func.func @invariant(%x: tensor<64x64xf32>, %w: tensor<64x64xf64>, %b: tensor<64
   }
   return %r#1, %r#2 : tensor<64x64xf32>, tensor<i32>
 }
+
+/// Bounds beyond the largest i64 are unsigned numbers, not the largest i64.
+
+// CHECK-LABEL: func @beyond_i64
+//       CHECK:   stablehlo.while
+//       CHECK:     stablehlo.compare LT
+func.func @beyond_i64(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %begin = stablehlo.constant dense<9223372036854775808> : tensor<ui64>
+  %end = stablehlo.constant dense<18446744073709551615> : tensor<ui64>
+  %one = stablehlo.constant dense<1> : tensor<ui64>
+  %r:2 = stablehlo.while(%i = %begin, %v = %x) : tensor<ui64>, tensor<4xf32>
+  cond {
+    %more = stablehlo.compare LT, %i, %end : (tensor<ui64>, tensor<ui64>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<ui64>
+    %p = stablehlo.multiply %v, %v : tensor<4xf32>
+    stablehlo.return %next, %p : tensor<ui64>, tensor<4xf32>
+  }
+  return %r#1 : tensor<4xf32>
+}
