@@ -7,10 +7,12 @@
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Passes.h"
 
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 
@@ -46,17 +48,47 @@ struct Phase {
   int64_t stride = 1, dilation = 1, low = 0, high = 0;
 };
 
+/// Positions in the dilated input beyond this number are not computed with: their products with
+/// the number of a phase would overflow.
+constexpr int64_t maxPosition = int64_t(1) << 40;
+
+/// Whether all positions of an axis, in the dilated input and in the dilated window, are within the
+/// limit.
+bool isInRange(const Axis &axis) {
+  auto isSmall = [](int64_t count, int64_t distance) {
+    return static_cast<__int128>(std::max<int64_t>(count, 1)) * distance <= maxPosition;
+  };
+  return isSmall(axis.positions, axis.stride) && isSmall(axis.input, axis.inputDilation) &&
+         isSmall(axis.window, axis.windowDilation) && axis.low <= maxPosition &&
+         axis.low >= -maxPosition;
+}
+
+/// The smallest x >= 0 with a * x = b modulo m; nullopt if there is none. Limits as for positions.
+std::optional<int64_t> solveModulo(int64_t a, int64_t b, int64_t m) {
+  // Euclid's algorithm: old = a * factor modulo m in every step, and in the end the common divisor.
+  int64_t old = modulo(a, m), rest = m, factor = 1, next = 0;
+  while (rest != 0) {
+    const int64_t times = old / rest;
+    std::tie(old, rest) = std::pair(rest, old - times * rest);
+    std::tie(factor, next) = std::pair(next, factor - times * next);
+  }
+  if (b % old != 0)
+    return std::nullopt;
+  const int64_t period = m / old;
+  const __int128 product = static_cast<__int128>(modulo(b / old, period)) * modulo(factor, period);
+  return static_cast<int64_t>(product % period);
+}
+
 Phase phaseOf(const Axis &axis, int64_t number) {
   Phase phase;
   const int64_t input = axis.inputDilation;
   // The first tap that hits a multiple of the dilation. Later ones follow at `distance`.
   phase.distance = input / std::gcd(axis.windowDilation, input);
   const int64_t start = number * axis.stride - axis.low;
-  int64_t tap = 0;
-  while (tap < phase.distance && modulo(start + tap * axis.windowDilation, input) != 0)
-    ++tap;
-  if (tap == phase.distance || tap >= axis.window)
+  const std::optional<int64_t> first = solveModulo(axis.windowDilation, -start, input);
+  if (!first || *first >= axis.window)
     return phase;
+  const int64_t tap = *first;
   phase.taps = llvm::divideCeil(axis.window - tap, phase.distance);
   // A reversed window reads tap w at index window - 1 - w of the kernel.
   phase.first = axis.isReversed ? axis.window - 1 - tap - (phase.taps - 1) * phase.distance : tap;
@@ -236,6 +268,11 @@ struct Convolutions : impl::ConvolutionsPassBase<Convolutions> {
     });
     for (stablehlo::ConvolutionOp op : found) {
       const SmallVector<Axis> axes = axesOf(op);
+      if (!llvm::all_of(axes, isInRange)) {
+        remark::missed(op.getLoc(), remark::RemarkOpts::name("convolutions").category("simplify"))
+            << remark::reason("{0}", "its strides, dilations or padding are longer than 2^40");
+        continue;
+      }
       int64_t phases = 1;
       for (const Axis &axis : axes)
         phases = std::min(phases * axis.phases(), maxPhases + 1);

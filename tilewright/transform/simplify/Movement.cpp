@@ -176,10 +176,13 @@ LogicalResult simplifySlice(stablehlo::SliceOp op, PatternRewriter &rewriter) {
   if (auto inner = operand.getDefiningOp<stablehlo::SliceOp>()) {
     SmallVector<int64_t> starts, limits, strides;
     for (unsigned d = 0; d < op.getType().getRank(); ++d) {
-      const int64_t start =
-          inner.getStartIndices()[d] + op.getStartIndices()[d] * inner.getStrides()[d];
-      const int64_t stride = inner.getStrides()[d] * op.getStrides()[d];
+      // The stride of fewer than two elements may be any number, so its product could overflow, as
+      // could the start of none.
       const int64_t size = op.getType().getDimSize(d);
+      const int64_t start =
+          size == 0 ? 0
+                    : inner.getStartIndices()[d] + op.getStartIndices()[d] * inner.getStrides()[d];
+      const int64_t stride = size < 2 ? 1 : inner.getStrides()[d] * op.getStrides()[d];
       starts.push_back(start);
       strides.push_back(stride);
       limits.push_back(size == 0 ? start : start + (size - 1) * stride + 1);

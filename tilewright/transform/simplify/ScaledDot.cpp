@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -24,7 +25,10 @@ struct Side {
   int64_t depth() const { return values.getType().getShape().back(); }
 };
 
-int64_t blocksOf(const Side &side) { return (side.depth() + side.block - 1) / side.block; }
+int64_t blocksOf(const Side &side) {
+  return static_cast<int64_t>(
+      llvm::divideCeil(static_cast<uint64_t>(side.depth()), static_cast<uint64_t>(side.block)));
+}
 
 /// A call whose operands and configuration have been checked.
 struct ScaledDot {
@@ -120,7 +124,8 @@ LogicalResult checkSide(stablehlo::CustomCallOp call, Side &side, std::optional<
       return fail("for each row");
   const int64_t blocks = scales.getShape().back();
   if (block) {
-    side.block = *block;
+    // A block that is longer than the dimension, by any number, is one block of all of it.
+    side.block = std::min(*block, std::max<int64_t>(side.depth(), 1));
     if (blocks < blocksOf(side))
       return fail("for each block of " + Twine(*block));
     return success();

@@ -62,3 +62,19 @@ func.func @negative_cpu(%x: tensor<1x8x4xf32>, %w: tensor<3x4x4xf32>) -> tensor<
   return %y : tensor<1x17x4xf32>
 }
 }
+
+// -----
+
+/// A dilation of a billion, at which no tap reads an element: taps are computed, not searched for.
+
+#gpu = #exec.target<units = 132, tile_elements = 16384, gpu = <>>
+// CHECK-LABEL: func.func @main
+//   CHECK-NOT:   stablehlo.convolution
+//       CHECK:   %[[ZEROS:.*]] = stablehlo.constant dense<0.0
+//       CHECK:   return %[[ZEROS]]
+module attributes {exec.target = #gpu} {
+func.func @main(%x: tensor<1x3x4xf32>, %w: tensor<3x4x4xf32>) -> tensor<1x2x4xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1000000007], pad = [[1, 0]], lhs_dilate = [1000000007], rhs_dilate = [3]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x4xf32>, tensor<3x4x4xf32>) -> tensor<1x2x4xf32>
+  return %y : tensor<1x2x4xf32>
+}
+}

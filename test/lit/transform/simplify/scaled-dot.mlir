@@ -105,3 +105,17 @@ func.func public @wrong_result(%x: tensor<3x32xf8E4M3FN>, %y: tensor<5x32xf8E4M3
   %0 = stablehlo.custom_call @__op$block_scaled_dot(%x, %y, %s) : (tensor<3x32xf8E4M3FN>, tensor<5x32xf8E4M3FN>, tensor<3x1xf8E8M0FNU>) -> tensor<5x3xf32>
   return %0 : tensor<5x3xf32>
 }
+
+// -----
+
+/// A block that is longer than the sum, by any number.
+
+// CHECK-LABEL: func.func public @long_block
+//       CHECK:   stablehlo.broadcast_in_dim {{.*}} -> tensor<3x1x32x
+module {
+func.func public @long_block(%x: tensor<3x32xf8E4M3FN>, %y: tensor<5x32xf8E4M3FN>, %s: tensor<3x1xf8E8M0FNU>) -> tensor<3x5xf32> {
+  %0 = stablehlo.custom_call @__op$block_scaled_dot(%x, %y, %s) {backend_config = "{\22block_scaled_dot_backend_config\22: {\22block_size\22: 9223372036854775807}}"}
+    : (tensor<3x32xf8E4M3FN>, tensor<5x32xf8E4M3FN>, tensor<3x1xf8E8M0FNU>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+}
