@@ -173,6 +173,15 @@ LogicalResult shiftSubBytes(stablehlo::BitcastConvertOp op, PatternRewriter &rew
   return success();
 }
 
+/// The value in the element type of `result`, if that is a wider one of the same kind, in which an
+/// einsum adds.
+Value widenTo(RankedTensorType result, Value value, PatternRewriter &rewriter, Location location) {
+  Type from = typeOf(value).getElementType(), to = result.getElementType();
+  if (kindOfNumber(from) != kindOfNumber(to) || widthOfNumber(from) >= widthOfNumber(to))
+    return value;
+  return stablehlo::ConvertOp::create(rewriter, location, typeOf(value).clone(to), value);
+}
+
 /// Sums over the dimensions whose letter `wanted` rejects, and removes them from `letters`.
 template <typename Wanted>
 Value sumUnwanted(Value value, std::string &letters, Wanted wanted, PatternRewriter &rewriter,
@@ -206,8 +215,8 @@ LogicalResult modernUnaryEinsum(stablehlo::UnaryEinsumOp op, PatternRewriter &re
     return rewriter.notifyMatchFailure(
         op, "the equation has an ellipsis, a repeated letter or not one letter per dimension");
   Value value = sumUnwanted(
-      op.getOperand(), *from, [&](char letter) { return to->find(letter) != to->npos; }, rewriter,
-      op.getLoc());
+      widenTo(op.getType(), op.getOperand(), rewriter, op.getLoc()), *from,
+      [&](char letter) { return to->find(letter) != to->npos; }, rewriter, op.getLoc());
   rewriter.replaceOp(op, permuteTo(value, *from, *to, op.getType(), rewriter, op.getLoc()));
   return success();
 }
@@ -227,12 +236,15 @@ LogicalResult modernEinsum(stablehlo::EinsumOp op, PatternRewriter &rewriter) {
   };
   // First sum over letters that occur in only one operand and not in the result.
   const std::string lhsAll = *lhs, rhsAll = *rhs;
-  Value a = sumUnwanted(
-      op.getLhs(), *lhs, [&](char c) { return has(rhsAll, c) || has(*to, c); }, rewriter,
-      op.getLoc());
-  Value b = sumUnwanted(
-      op.getRhs(), *rhs, [&](char c) { return has(lhsAll, c) || has(*to, c); }, rewriter,
-      op.getLoc());
+  auto wantedInLhs = [&](char c) { return has(rhsAll, c) || has(*to, c); };
+  auto wantedInRhs = [&](char c) { return has(lhsAll, c) || has(*to, c); };
+  Value a = op.getLhs(), b = op.getRhs();
+  if (!llvm::all_of(lhsAll, wantedInLhs) || !llvm::all_of(rhsAll, wantedInRhs)) {
+    a = widenTo(op.getType(), a, rewriter, op.getLoc());
+    b = widenTo(op.getType(), b, rewriter, op.getLoc());
+  }
+  a = sumUnwanted(a, *lhs, wantedInLhs, rewriter, op.getLoc());
+  b = sumUnwanted(b, *rhs, wantedInRhs, rewriter, op.getLoc());
   SmallVector<int64_t> lhsBatch, rhsBatch, lhsSum, rhsSum, shape;
   std::string batch, lhsFree, rhsFree;
   for (auto [index, letter] : llvm::enumerate(*lhs)) {

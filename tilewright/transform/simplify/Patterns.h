@@ -53,6 +53,8 @@ void addPattern(mlir::RewritePatternSet &patterns, llvm::StringLiteral name,
 
 /// 0 to 3 for booleans, integers, floats and complex numbers; -1 for other element types.
 int kindOfNumber(mlir::Type element);
+/// The bits of a number, of a complex one those of its real part.
+unsigned widthOfNumber(mlir::Type element);
 
 /// Whether the operands and the result of a matmul are predicates, of static shape.
 bool multipliesPredicates(stablehlo::DotGeneralOp op);

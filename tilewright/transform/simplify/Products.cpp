@@ -45,12 +45,8 @@ template <typename Op> LogicalResult sumInOneKind(Op op, PatternRewriter &rewrit
     rewriter.modifyOpInPlace(op, [&] { op->setOperands(operands); });
     return success();
   }
-  auto widthOf = [](Type type) {
-    auto complex = dyn_cast<ComplexType>(type);
-    return (complex ? complex.getElementType() : type).getIntOrFloatBitWidth();
-  };
   auto sums = cast<Op>(rewriter.clone(*op));
-  sums.getResult().setType(typeOf(op).clone(widthOf(lhs) >= widthOf(rhs) ? lhs : rhs));
+  sums.getResult().setType(typeOf(op).clone(widthOfNumber(lhs) >= widthOfNumber(rhs) ? lhs : rhs));
   rewriter.replaceOp(op, convert(sums, result));
   return success();
 }
@@ -64,9 +60,10 @@ LogicalResult countPredicates(stablehlo::DotGeneralOp op, PatternRewriter &rewri
                                         typeOf(value).clone(rewriter.getI8Type()), value);
   };
   RankedTensorType counts = op.getType().clone(rewriter.getI32Type());
-  Value sums = stablehlo::DotGeneralOp::create(
+  auto sums = stablehlo::DotGeneralOp::create(
       rewriter, op.getLoc(), counts, convert(op.getLhs()), convert(op.getRhs()),
       op.getDotDimensionNumbers(), op.getPrecisionConfigAttr(), stablehlo::DotAlgorithmAttr());
+  exec::copyHint(op, sums);
   rewriter.replaceOpWithNewOp<stablehlo::CompareOp>(
       op, op.getType(), sums, makeNumber(rewriter, op.getLoc(), counts, 0),
       stablehlo::ComparisonDirection::NE, stablehlo::ComparisonTypeAttr());
@@ -105,11 +102,12 @@ LogicalResult foldTransposedOperand(stablehlo::DotGeneralOp op, PatternRewriter 
   if (!changed)
     return rewriter.notifyMatchFailure(
         op, "no operand is a transpose that keeps the order of the free dimensions");
-  rewriter.replaceOpWithNewOp<stablehlo::DotGeneralOp>(
-      op, op.getType(), operands[0], operands[1],
-      DotDimensionNumbersAttr::get(op.getContext(), batching[0], batching[1], contracting[0],
-                                   contracting[1]),
-      op.getPrecisionConfigAttr(), op.getAlgorithmAttr());
+  // In place, so that the product keeps the user's hint and other attributes.
+  rewriter.modifyOpInPlace(op, [&] {
+    op->setOperands(operands);
+    op.setDotDimensionNumbersAttr(DotDimensionNumbersAttr::get(
+        op.getContext(), batching[0], batching[1], contracting[0], contracting[1]));
+  });
   return success();
 }
 
@@ -156,6 +154,7 @@ LogicalResult foldTransposedResult(stablehlo::TransposeOp op, PatternRewriter &r
           op.getContext(), numbers.getRhsBatchingDimensions(), numbers.getLhsBatchingDimensions(),
           numbers.getRhsContractingDimensions(), numbers.getLhsContractingDimensions()),
       precision, algorithm);
+  swapped->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
   exec::setHint(swapped, exec::hintOf(dot).transposed());
   rewriter.replaceOp(op, swapped);
   return success();
@@ -277,6 +276,11 @@ int kindOfNumber(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return integer.getWidth() == 1 ? 0 : 1;
   return isa<FloatType>(element) ? 2 : isa<ComplexType>(element) ? 3 : -1;
+}
+
+unsigned widthOfNumber(Type element) {
+  auto complex = dyn_cast<ComplexType>(element);
+  return (complex ? complex.getElementType() : element).getIntOrFloatBitWidth();
 }
 
 void addProductPatterns(RewritePatternSet &patterns) {

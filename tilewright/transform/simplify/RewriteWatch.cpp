@@ -46,8 +46,9 @@ void RewriteWatch::watch(RewritePatternSet &patterns) {
     pattern = Guard::before(std::move(pattern), *this);
 }
 
-void RewriteWatch::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) {
-  if (applied)
+void RewriteWatch::notifyOperationInserted(Operation *op, OpBuilder::InsertPoint previous) {
+  // An op that a rule only moves had a place before, and keeps its origin.
+  if (applied && !previous.isSet())
     originOfOp[op] = applied->origin;
 }
 

@@ -211,6 +211,57 @@ TEST(Simplify, ARuleThatMakesNoProgressIsFoundAtOnce) {
               HasSubstr("rule simplifyAdd made no progress on 'stablehlo.add'"));
 }
 
+namespace {
+
+/// Moves the op after a sum in front of it.
+mlir::LogicalResult takeNextBefore(stablehlo::AddOp op, mlir::PatternRewriter &rewriter) {
+  auto next = mlir::dyn_cast<stablehlo::MultiplyOp>(op->getNextNode());
+  if (!next)
+    return mlir::failure();
+  rewriter.moveOpBefore(next, op);
+  return mlir::success();
+}
+
+/// Swaps the operands of a product in front of a sum, so it always applies again.
+mlir::LogicalResult exchangeMoved(stablehlo::MultiplyOp op, mlir::PatternRewriter &rewriter) {
+  if (!mlir::isa<stablehlo::AddOp>(op->getNextNode()))
+    return mlir::failure();
+  mlir::Value operands[2] = {op.getRhs(), op.getLhs()};
+  rewriter.modifyOpInPlace(op, [&] { op->setOperands(operands); });
+  return mlir::success();
+}
+
+} // namespace
+
+/// A rule that moves another op does not become its origin.
+TEST(Simplify, AMovedOpKeepsItsOrigin) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, stablehlo::StablehloDialect>();
+  std::string complaints;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &found) {
+    complaints += found.str();
+    return mlir::success();
+  });
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    func.func @main(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+      %0 = stablehlo.add %x, %y : tensor<4xi32>
+      %1 = stablehlo.multiply %x, %y : tensor<4xi32>
+      return %0, %1 : tensor<4xi32>, tensor<4xi32>
+    })",
+                                                        &context);
+  mlir::Operation *function = &module->getBody()->front();
+  mlir::RewritePatternSet patterns(&context);
+  simplify::addPattern<stablehlo::AddOp>(patterns, "simplifyAdd", takeNextBefore);
+  simplify::addPattern<stablehlo::MultiplyOp>(patterns, "simplifyMultiply", exchangeMoved);
+  simplify::RewriteWatch watch(function, 1000, /*checksProgress=*/false);
+  watch.watch(patterns);
+  mlir::GreedyRewriteConfig config;
+  config.enableFolding(false).setListener(&watch);
+  (void)mlir::applyPatternsGreedily(function, std::move(patterns), config);
+  EXPECT_TRUE(mlir::failed(watch.verdict()));
+  EXPECT_THAT(complaints, HasSubstr("'stablehlo.multiply' and the ops derived from it"));
+}
+
 TEST(Simplify, EveryRuleHasAMeasure) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::func::FuncDialect, sdy::SdyDialect, stablehlo::StablehloDialect>();

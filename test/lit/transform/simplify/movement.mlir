@@ -121,3 +121,24 @@ func.func @sort_of_several_from_end(%x: tensor<4x1xf32>) -> tensor<4x1xf32> {
   }) : (tensor<4x1xf32>) -> tensor<4x1xf32>
   return %0 : tensor<4x1xf32>
 }
+
+/// The stride of one element may be any number.
+
+// CHECK-LABEL: func @huge_stride
+//  CHECK-NEXT:   %[[ONE:.*]] = stablehlo.slice %arg0 [2:3] : (tensor<4xf32>) -> tensor<1xf32>
+//  CHECK-NEXT:   return %[[ONE]]
+func.func @huge_stride(%x: tensor<4xf32>) -> tensor<1xf32> {
+  %0 = stablehlo.slice %x [0:4:2] : (tensor<4xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %0 [1:2:9223372036854775807] : (tensor<2xf32>) -> tensor<1xf32>
+  return %1 : tensor<1xf32>
+}
+
+/// A product keeps the user's hint when a transpose of an operand becomes part of it.
+
+// CHECK-LABEL: func @hinted
+//  CHECK-NEXT:   stablehlo.dot_general %arg0, %arg1, contracting_dims = [0] x [0] {{.*}}{exec.hint = "tile=64x64"}
+func.func @hinted(%x: tensor<8x4xf32>, %y: tensor<8x2xf32>) -> tensor<4x2xf32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %0 = stablehlo.dot_general %t, %y, contracting_dims = [1] x [0] {exec.hint = "tile=64x64"} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
