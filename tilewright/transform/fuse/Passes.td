@@ -102,10 +102,13 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
       %p = stablehlo.reduce(%r init: %z) … across dimensions = [1]      (256 rows, independent)
       %s = stablehlo.reduce(%p init: %z) … across dimensions = [0]
 
+    An initial value that changes itself, such as 1 in a sum, is combined by the last reduction only;
+    the first one starts from a neutral value.
+
     Input: simplified StableHLO. Output: no reduction of `min-elements` or more elements has fewer
-    than 64 results, unless its size has no suitable divisor, which is reported as a missed remark.
-    Numerics: the order of the sum changes and the initial value is combined more than once; the
-    specification of `reduce` allows both.
+    than 64 results, unless its size has no suitable divisor or no neutral value is known for its
+    body, which is reported as a missed remark. Numerics: the order of the sum changes; the
+    specification of `reduce` allows that.
   }];
   let options = [Option<"minElements", "min-elements", "int64_t", "FuseOptions().splitReduceElements",
                         "Minimum number of elements of a reduction that is split; 0 splits none">];

@@ -1,12 +1,19 @@
 // fuse-split-reduce: splits a reduction with few results into two levels.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
+#include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
+#include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
+#include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/interpret/Types.h"
+#include "tilewright/interpret/evaluate/OpEvaluator.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
@@ -45,16 +52,98 @@ int64_t rowsFor(ArrayRef<int64_t> sizes) {
 }
 
 stablehlo::ReduceOp makeReduce(OpBuilder &builder, stablehlo::ReduceOp like, ValueRange inputs,
-                               ArrayRef<Type> types, ArrayRef<int64_t> dims) {
-  auto reduce = stablehlo::ReduceOp::create(builder, like.getLoc(), types, inputs,
-                                            like.getInitValues(), dims);
+                               ValueRange inits, ArrayRef<Type> types, ArrayRef<int64_t> dims) {
+  auto reduce = stablehlo::ReduceOp::create(builder, like.getLoc(), types, inputs, inits, dims);
   IRMapping mapping;
   like.getBody().cloneInto(&reduce.getBody(), mapping);
   return reduce;
 }
 
+/// The only op of a body that combines its two arguments; null for other bodies.
+Operation *combinerOf(stablehlo::ReduceOp reduce) {
+  Block &body = reduce.getBody().front();
+  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2))
+    return nullptr;
+  Operation &op = body.front();
+  const bool isInOrder = op.getOperands() == ValueRange(body.getArguments());
+  return isInOrder && body.getTerminator()->getOperands() == op.getResults() ? &op : nullptr;
+}
+
+/// Evaluates the reduction of `count` elements that are the initial values. Null if these are not
+/// constants, or the body reads values from outside.
+SmallVector<Attribute> reduceInits(stablehlo::ReduceOp reduce, int64_t count,
+                                   interpret::OpEvaluator &evaluator) {
+  OpBuilder builder(reduce);
+  interpret::Context context;
+  interpret::RuntimeValues operands, inits;
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  auto eraseInputs = llvm::make_scope_exit([&] {
+    for (Value input : inputs)
+      input.getDefiningOp()->erase();
+  });
+  for (auto [init, result] : llvm::zip_equal(reduce.getInitValues(), reduce.getResultTypes())) {
+    DenseElementsAttr constant;
+    if (!matchPattern(init, m_Constant(&constant)))
+      return {};
+    auto type = RankedTensorType::get({count}, constant.getElementType());
+    DenseElementsAttr elements = count == 0 ? DenseElementsAttr::get(type, ArrayRef<Attribute>())
+                                            : constant.resizeSplat(type);
+    Result<interpret::Tensor> one = interpret::constantTensor(constant, context);
+    Result<interpret::Tensor> many = interpret::constantTensor(elements, context);
+    if (!one.isOk() || !many.isOk())
+      return {};
+    inits.emplace_back(*std::move(one));
+    operands.emplace_back(*std::move(many));
+    inputs.push_back(stablehlo::ConstantOp::create(builder, reduce.getLoc(), elements));
+    types.push_back(RankedTensorType::get({}, cast<RankedTensorType>(result).getElementType()));
+  }
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  stablehlo::ReduceOp small =
+      makeReduce(builder, reduce, inputs, reduce.getInitValues(), types, {0});
+  Result<interpret::RuntimeValues> results = evaluator.evaluate(small, std::move(operands), {});
+  small.erase();
+  SmallVector<Attribute> values;
+  if (results.isOk())
+    for (auto [value, type] : llvm::zip_equal(*results, types))
+      values.push_back(interpret::attributeOf(value.tensor(), cast<RankedTensorType>(type)));
+  return values;
+}
+
+/// The initial values of the first level, which combines each of them once for every row. The
+/// reduction's own, if combining them with themselves changes nothing; otherwise neutral ones.
+/// Empty if none are known.
+SmallVector<Value> initsOfRows(stablehlo::ReduceOp reduce, interpret::OpEvaluator &evaluator) {
+  Operation *combiner = combinerOf(reduce);
+  SmallVector<Value> own(reduce.getInitValues());
+  if (isa_and_present<stablehlo::MaximumOp, stablehlo::MinimumOp, stablehlo::AndOp,
+                      stablehlo::OrOp>(combiner))
+    return own;
+  const SmallVector<Attribute> none = reduceInits(reduce, 0, evaluator),
+                               one = reduceInits(reduce, 1, evaluator);
+  if (!none.empty() && none == one && !llvm::is_contained(none, Attribute()))
+    return own;
+  if (!isa_and_present<stablehlo::AddOp, stablehlo::MultiplyOp>(combiner))
+    return {};
+  OpBuilder builder(reduce);
+  auto scalar = cast<RankedTensorType>(own[0].getType());
+  const bool isSum = isa<stablehlo::AddOp>(combiner);
+  Attribute neutral;
+  if (auto integer = dyn_cast<IntegerType>(scalar.getElementType());
+      integer && integer.getWidth() > 1)
+    neutral = IntegerAttr::get(integer, isSum ? 0 : 1);
+  else if (auto number = scalar.getElementType();
+           isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(number))
+    // Adding -0 changes nothing; adding 0 turns -0 into 0.
+    neutral = FloatAttr::get(number, isSum ? -0.0 : 1.0);
+  if (!neutral)
+    return {};
+  return {stablehlo::ConstantOp::create(builder, reduce.getLoc(),
+                                        DenseElementsAttr::get(scalar, neutral))};
+}
+
 /// Replaces the reduction by two levels of reductions. The reduced dimensions must be adjacent.
-void split(stablehlo::ReduceOp reduce, int64_t rows) {
+void split(stablehlo::ReduceOp reduce, int64_t rows, ValueRange initsOfRows) {
   OpBuilder builder(reduce);
   auto type = cast<RankedTensorType>(reduce.getInputs()[0].getType());
   const int64_t first = *llvm::min_element(reduce.getDimensions());
@@ -84,8 +173,18 @@ void split(stablehlo::ReduceOp reduce, int64_t rows) {
   for (Type result : reduce.getResultTypes())
     partialTypes.push_back(
         RankedTensorType::get(partial, cast<RankedTensorType>(result).getElementType()));
-  auto firstLevel = makeReduce(builder, reduce, inputs, partialTypes, {first + 1});
-  auto secondLevel = makeReduce(builder, reduce, firstLevel.getResults(),
+  auto firstLevel = makeReduce(builder, reduce, inputs, initsOfRows, partialTypes, {first + 1});
+  // The body may compute in a wider type than that of the inputs; the second level's inputs have
+  // it.
+  SmallVector<Value> inits;
+  for (auto [init, partial] : llvm::zip_equal(reduce.getInitValues(), firstLevel.getResults())) {
+    auto type =
+        RankedTensorType::get({}, cast<RankedTensorType>(partial.getType()).getElementType());
+    inits.push_back(init.getType() == type ? init
+                                           : Value(stablehlo::ConvertOp::create(
+                                                 builder, reduce.getLoc(), type, init)));
+  }
+  auto secondLevel = makeReduce(builder, reduce, firstLevel.getResults(), inits,
                                 SmallVector<Type>(reduce.getResultTypes()), {first});
   reduce.replaceAllUsesWith(secondLevel.getResults());
   reduce.erase();
@@ -97,6 +196,7 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
   void runOnOperation() override {
     if (minElements <= 0)
       return;
+    interpret::OpEvaluator evaluator(getOperation()->getParentOfType<ModuleOp>());
     // Collect the reductions first, because the rewrite adds new ones.
     SmallVector<std::pair<stablehlo::ReduceOp, int64_t>> found;
     getOperation().walk([&](stablehlo::ReduceOp reduce) {
@@ -127,8 +227,17 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
                      " partial results for each result, then to the results");
       found.push_back({reduce, rows});
     });
-    for (auto [reduce, rows] : found)
-      split(reduce, rows);
+    for (auto [reduce, rows] : found) {
+      const SmallVector<Value> inits = initsOfRows(reduce, evaluator);
+      if (!inits.empty()) {
+        split(reduce, rows, inits);
+        continue;
+      }
+      const char *why = "its initial value is not neutral, and each row would combine it";
+      TILEWRIGHT_LOG(getArgument(), reduce, "is not split: ", why);
+      remark::missed(reduce.getLoc(), remark::RemarkOpts::name("split-reduce").category("fuse"))
+          << remark::reason("{0}", why);
+    }
   }
 };
 
