@@ -113,7 +113,7 @@ struct Settings {
   bool compiles = false;  ///< with --on=cpu or --target
   bool evaluates = false; ///< with --on=evaluator
   Machines *machines = nullptr;
-  std::string donated; ///< value of --donate
+  std::string donated = {}; ///< value of --donate
 };
 
 /// Marks the parameters in `donated` as JAX does for donate_argnums. Parameters that are already
