@@ -23,6 +23,8 @@ import pytest
 TOOLS = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin"
 CHIPS = ("sm_80", "sm_90a", "sm_100a")
 
+LOWEST = float(np.finfo(np.float32).min)
+
 attention = jax.nn.dot_product_attention
 causal = functools.partial(attention, is_causal=True)
 
@@ -60,6 +62,31 @@ def masked_rows(q, k, v):
     scores = jnp.einsum("btnh,bsnh->bnts", q, k) - jnp.where(t < 70, 0.0, 1e4)
     scores = jnp.where((s <= t + 3) & (s >= 10), scores, -1e4)
     return jnp.einsum("bnts,bsnh->btnh", jax.nn.softmax(scores, -1), v)
+
+
+def low_mask(q, k, v, low, form):
+    """Of four rows, one sees the last keys only, one nothing, one every third key, and one the first keys. A row without a visible key is the mean of all values."""
+    t, s = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None, :]
+    seen = jnp.where(t % 2 == 0, jnp.where(t % 4 == 0, s >= k.shape[1] - 40, s % 3 == 0), (t % 4 == 1) & (s < 50))
+    wide = jnp.promote_types(q.dtype, jnp.float32)
+    scores = jnp.einsum("btnh,bsnh->bnts", q, k, preferred_element_type=wide if form in ("chosen", "after") else None)
+    if form == "after":  # one block of queries has rows that see nothing, and others that see a part of the keys
+        seen = (s <= t - 20) & (s > t - 60)
+    if form == "added":
+        scores = scores.astype(wide) + jnp.where(seen, 0.0, low)
+        # The exact result is that of the scores that f32 can have.
+        scores = jax.lax.reduce_precision(scores, 8, 23) if scores.dtype == jnp.float64 else scores
+    else:
+        scores = jnp.where(seen, scores, low)
+    weights = jax.nn.softmax(scores.astype(wide), -1)
+    return jnp.einsum("bnts,bsnh->btnh", weights.astype(q.dtype), v)
+
+
+def huge_scores(q, k, v):
+    """Two equal keys have scores of 2^28 or -2^28: their values have the same weight, or none."""
+    at = jnp.arange(k.shape[1])[:, None, None]
+    k = jnp.where(at == 40, k[:, 33:34], k) * jnp.where((at == 33) | (at == 40), 2.0**28, 1).astype(k.dtype)
+    return attention(q, k, v)
 
 
 def cross(q, k, v):
@@ -113,12 +140,23 @@ MORE = {
     "cross": (cross, "bfloat16", 2, 40, 72, 3, 3, 32),
     "dropout_of_blocks": (dropped, "float16", 2, 130, 130, 2, 2, 64),
     "alibi": (alibi, "float32", 2, 70, 90, 4, 4, 32),
+} | {
+    f"{form}_{low:.3g}_{dtype}": (functools.partial(low_mask, low=low, form=form), dtype, 1, 70, 600 if form == "chosen" else 200, 2, 2, 16)
+    for form, low, dtype in (
+        ("chosen", -1e9, "bfloat16"), ("chosen", LOWEST, "float16"), ("chosen", -1e30, "float32"),
+        ("added", -1e5, "float16"), ("added", -1e8, "float16"), ("added", -1e9, "float32"), ("added", -1e10, "bfloat16"), ("added", LOWEST, "bfloat16"),
+        ("after", -1e10, "bfloat16"), ("after", LOWEST, "float32"), ("converted", -65504.0, "float16"), ("converted", -3e38, "bfloat16"),
+    )
+} | {
     "many_heads": (attention, "float16", 3, 16, 20, 5, 1, 16),
+    "huge_scores_float32": (huge_scores, "float32", 1, 70, 200, 2, 2, 16),
+    "huge_scores_bfloat16": (huge_scores, "bfloat16", 1, 70, 600, 2, 2, 32),
 }  # fmt: skip
 
 
-# Their gradients have other kernels, too: that of the added queries is a sum.
-WITHOUT_GRADIENTS = ("added",)
+# Their gradients have other kernels, too: that of the added queries is a sum, and those of scores of a wider type than the queries multiply two types.
+# Gradients by equal, huge keys are differences of huge numbers.
+WITHOUT_GRADIENTS = ("added", "huge_scores_float32", "huge_scores_bfloat16", "chosen_-1e+09_bfloat16", "chosen_-3.4e+38_float16", "after_-1e+10_bfloat16")
 
 
 def with_gradients(function):

@@ -48,7 +48,7 @@ class Attention:
         self.mask = draw.choice([None, "causal", "window", "lengths", "input", "segments", "random"])
         self.seed = draw.randrange(2**31)
         self.dropout = draw.random() < 0.2
-        self.hidden = draw.choice([-np.inf, -1e30, -1e4])
+        self.hidden = draw.choice([-np.inf, float(np.finfo(np.float32).min), -1e30, -1e9, -1e4])
         self.special = draw.choice([None, None, None, "nan key", "inf key", "inf bias", "nan value", "inf value"])
         self.repeated = draw.random() < 0.2  # a whole row or tensor of equal values
 

@@ -15,7 +15,9 @@
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
 // CHECK: tile.reduce {{.*}} -> tensor<f32>
 // CHECK: arith.minimumf
-// CHECK: %[[ENOUGH:.*]] = arith.cmpf oge
+/// The masked score plus the difference that decides would be the masked score again.
+// CHECK: %[[DIFFERENCE:.*]] = arith.subf
+// CHECK: %[[ENOUGH:.*]] = arith.cmpf oge, %[[DIFFERENCE]]
 // CHECK: %[[OTHERS:.*]] = arith.select %[[ENOUGH]], %c0
 // CHECK: scf.yield {{.*}}, %[[OTHERS]],
 // CHECK: arith.divf

@@ -15,6 +15,10 @@
 // CHECK-NOT: arith.mulf
 // CHECK: tile.reduce {{.*}} dims [1]
 // CHECK: arith.maximumf
+/// Where the maximum times the factor is so large that its rounding would change the weights, a power of 2 is the factor.
+// CHECK: %[[SIZE:.*]] = math.absf
+// CHECK: arith.cmpf olt, %[[SIZE]], {{.*}} : f32
+// CHECK: arith.select
 // CHECK: %[[POWER:.*]] = math.fma
 // CHECK-NEXT: math.exp2 %[[POWER]] fastmath<afn>
 // CHECK: %[[WEIGHTS:.*]] = tile.map({{.*}}) : (tensor<64x64xf32>) -> tensor<64x64xf16>

@@ -69,6 +69,23 @@ private:
   Value needsMask();
   /// The tiles of the arguments of the op's body that a value depends on.
   SmallVector<std::pair<BlockArgument, Value>> inputsOf(Value value, Value products);
+  /// The weight of score x is 2^(x * factor + shift), with one fused multiply-add; or, without a
+  /// factor, e^(x + shift). Both are values of rows. The result divides by the sum of a row's
+  /// weights, so the shift need not be exactly -maximum * factor. It is finite even if all scores
+  /// so far are -inf: their weights are 0 and not NaN, as a later block may have others. So with a
+  /// factor the least maximum is a finite number.
+  struct Exponent {
+    Value factor, shift;
+  };
+  Exponent exponentOf(Value maximum);
+  double powerBelowScale() const { return std::exp2(std::floor(std::log2(scale))); }
+  float leastMaximum() const {
+    constexpr float lowest = std::numeric_limits<float>::lowest();
+    return mayApproximate ? lowest / std::max(float(powerBelowScale()), 1.0F) : -infinity;
+  }
+  Value weightsOf(Value score, const Exponent &exponent);
+  /// The factor of sums whose weights have the shift of the maximum `before`.
+  Value rescaling(Value before, const Exponent &exponent);
   /// Sums of values, maxima and sums of weights, after a block of keys.
   SmallVector<Value> iteration(Value block, ValueRange carried);
   SmallVector<Value> visitKeys(ValueRange inits);
@@ -80,8 +97,10 @@ private:
   /// op along those of the value, as the op has them for its operands.
   Value epilogueTile(Value value, const Dims &dims);
 
-  /// The maximum of the scores of each row, from that of the unscaled scores.
-  Value maximumOf(Value unscaledMaximum);
+  /// The maximum of each row's scores, from that of the unscaled scores and the sum of weights.
+  Value maximumOf(Value unscaledMaximum, Value sums);
+  /// The sum of e^(score - maximum) of each row, from that of weights whose shift is rounded.
+  Value exactSums(Value sums, Value maximum);
   /// Stores a number for each row to a result of the op.
   void storeRows(Value rows, Value target);
 
@@ -150,10 +169,15 @@ void AttentionEmitter::analyseScore() {
   const std::optional<float> right = constantOf(last->getOperand(1)),
                              left = constantOf(last->getOperand(0));
   const bool isProduct = isa<arith::MulFOp>(last);
-  if (right && *right > 0 && std::isnormal(*right)) {
+  // The factor must be a number of full precision, also as a power of 2.
+  auto isFactor = [](std::optional<float> number) {
+    constexpr float smallest = 0x1p-120F;
+    return number && *number >= smallest && *number <= 1 / smallest;
+  };
+  if (isFactor(right)) {
     unscaled = last->getOperand(0);
     scale = isProduct ? double(*right) : 1 / double(*right);
-  } else if (isProduct && left && *left > 0 && std::isnormal(*left)) {
+  } else if (isProduct && isFactor(left)) {
     unscaled = last->getOperand(1);
     scale = double(*left);
   }
@@ -309,6 +333,86 @@ Value AttentionEmitter::sumOfWeights(Value weights) {
   return reduce(parts, {1, 3}, 0, sum);
 }
 
+AttentionEmitter::Exponent AttentionEmitter::exponentOf(Value maximum) {
+  const Type single = builder.getF32Type();
+  const SmallVector<int64_t> rows = {tile[query]};
+  auto number = [&](OpBuilder &inside, double value) -> Value {
+    return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(float(value)));
+  };
+  if (!mayApproximate) {
+    Value shift = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
+      Value isLeast = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0],
+                                            number(inside, -infinity));
+      Value negated = arith::NegFOp::create(inside, loc, v[0]);
+      return arith::SelectOp::create(inside, loc, isLeast, number(inside, 0), negated);
+    });
+    return {{}, shift};
+  }
+  // Below 2^k, a shift is rounded by at most 2^(k - 25). All weights of a row have this error as
+  // one power of 2, for which their type has room.
+  const auto &weights = cast<FloatType>(op.getWeightType()).getFloatSemantics();
+  const int k = std::min(30, 25 + int(llvm::Log2_32(APFloat::semanticsMaxExponent(weights))));
+  // From there on a weight is 1 or almost 0, because scores differ by an ulp or not at all. A power
+  // of 2 multiplies exactly, so that equal scores have equal weights. The one below `scale`
+  // overflows only if the program's scores do. It makes all other weights 0 if k is 30; if not,
+  // scores below 2^60 need a greater one for that.
+  const double factorOfBits = scale * log2E;
+  SmallVector<std::pair<double, double>> factors = {{0.999 * std::ldexp(1, k), factorOfBits}};
+  if (k < 30)
+    factors.push_back({0x1p+60, std::exp2(std::ceil(std::log2(factorOfBits)))});
+  auto choose = [&](OpBuilder &inside, Value maximum, llvm::function_ref<Value(double)> valueFor) {
+    Value size = math::AbsFOp::create(inside, loc, maximum);
+    Value chosen = valueFor(powerBelowScale());
+    for (auto [end, factor] : llvm::reverse(factors)) {
+      Value isBelow = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OLT, size,
+                                            number(inside, end / factorOfBits));
+      chosen = arith::SelectOp::create(inside, loc, isBelow, valueFor(factor), chosen);
+    }
+    return chosen;
+  };
+  Value factor = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
+    return choose(inside, v[0], [&](double factor) { return number(inside, factor); });
+  });
+  // Chooses among products: a product with `factor` would wait for the comparison.
+  Value shift = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
+    return choose(inside, v[0], [&](double factor) -> Value {
+      return arith::MulFOp::create(inside, loc, v[0], number(inside, -factor));
+    });
+  });
+  return {factor, shift};
+}
+
+Value AttentionEmitter::weightsOf(Value score, const Exponent &exponent) {
+  const int64_t columns = typeOf(score).getDimSize(1);
+  SmallVector<Value> tiles = {score, spread(exponent.shift, columns)};
+  if (exponent.factor)
+    tiles.push_back(spread(exponent.factor, columns));
+  return map(tiles, builder.getF32Type(), typeOf(score).getShape(),
+             [&](OpBuilder &inside, ValueRange v) -> Value {
+               if (!exponent.factor)
+                 return math::ExpOp::create(inside, loc,
+                                            arith::AddFOp::create(inside, loc, v[0], v[1]));
+               Value power = math::FmaOp::create(inside, loc, v[0], v[2], v[1]);
+               return math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
+             });
+}
+
+Value AttentionEmitter::rescaling(Value before, const Exponent &exponent) {
+  SmallVector<Value> tiles = {before, exponent.shift};
+  if (exponent.factor)
+    tiles.push_back(exponent.factor);
+  return map(
+      tiles, builder.getF32Type(), {tile[query]}, [&](OpBuilder &inside, ValueRange v) -> Value {
+        if (!exponent.factor)
+          return math::ExpOp::create(inside, loc, arith::AddFOp::create(inside, loc, v[0], v[1]));
+        // The product is rounded as it was for the former shift: the power is the difference
+        // of the shifts of the weights, and not of the maxima.
+        Value product = arith::MulFOp::create(inside, loc, v[0], v[2]);
+        Value power = arith::AddFOp::create(inside, loc, product, v[1]);
+        return math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
+      });
+}
+
 SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) {
   const Type single = builder.getF32Type();
   const SmallVector<int64_t> rows = {tile[query]};
@@ -318,31 +422,9 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
   };
   Value score = scores(products());
   Value maximum = map({carried[1], reduce(score, {1}, -infinity, larger)}, single, rows, larger);
-  // If all scores so far are -inf, the weights are 0 and not NaN: a later block may have others.
-  const double factorOfBits = scale * log2E;
-  Value shift = map(maximum, single, rows, [&](OpBuilder &inside, ValueRange v) -> Value {
-    auto number = [&](double value) -> Value {
-      return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(float(value)));
-    };
-    Value isLeast =
-        arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], number(-infinity));
-    Value shift = arith::SelectOp::create(inside, loc, isLeast, number(0), v[0]);
-    return mayApproximate
-               ? arith::MulFOp::create(inside, loc, shift, number(-factorOfBits)).getResult()
-               : shift;
-  });
-  // e^(scale * (x - maximum)) as a power of 2, with one fused multiply-add.
-  auto exponential = [&](OpBuilder &inside, ValueRange v) -> Value {
-    if (!mayApproximate)
-      return math::ExpOp::create(inside, loc, arith::SubFOp::create(inside, loc, v[0], v[1]));
-    Value factor =
-        arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(float(factorOfBits)));
-    Value power = math::FmaOp::create(inside, loc, v[0], factor, v[1]);
-    return math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
-  };
-  Value weights =
-      map({score, spread(shift, tile[key])}, single, {tile[query], tile[key]}, exponential);
-  Value factor = map({carried[1], shift}, single, rows, exponential);
+  const Exponent exponent = exponentOf(maximum);
+  Value weights = weightsOf(score, exponent);
+  Value factor = rescaling(carried[1], exponent);
   auto rescale = [&](OpBuilder &inside, ValueRange v) -> Value {
     return arith::MulFOp::create(inside, loc, v[0], v[1]);
   };
@@ -422,11 +504,17 @@ SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueR
     Value lowest = reduce(next[1], {0}, infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
       return arith::MinimumFOp::create(inside, loc, v[0], v[1]);
     });
-    Value enough = arith::ConstantOp::create(
-        builder, loc, builder.getF32FloatAttr(float(maskedScore + decisive / scale)));
-    Value isDecided = arith::CmpFOp::create(
-        builder, loc, arith::CmpFPredicate::OGE,
-        tensor::ExtractOp::create(builder, loc, lowest, ValueRange()), enough);
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(float(value)));
+    };
+    // Compares the difference: the sum of both constants may be rounded to the masked score. A
+    // score of -inf has no weight anyway.
+    Value above = tensor::ExtractOp::create(builder, loc, lowest, ValueRange());
+    const bool isFinite = std::isfinite(maskedScore);
+    if (isFinite)
+      above = arith::SubFOp::create(builder, loc, above, number(maskedScore));
+    Value isDecided = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE, above,
+                                            number(isFinite ? decisive / scale : -infinity));
     next.append({choose(isDecided, zero, join<arith::SubIOp>(all, shown)), first, shown});
     return next;
   });
@@ -474,27 +562,46 @@ Value AttentionEmitter::epilogueTile(Value value, const Dims &dims) {
          });
 }
 
-Value AttentionEmitter::maximumOf(Value unscaledMaximum) {
-  const Type single = builder.getF32Type();
+Value AttentionEmitter::maximumOf(Value unscaledMaximum, Value sums) {
   const bool isLowered =
       op.getMaskedScoreAttr() && op.getMaskedScoreAttr().getValue().convertToFloat() != maskedScore;
-  if (!scaling && !isLowered)
+  if (!mayApproximate)
     return unscaledMaximum;
-  return map(unscaledMaximum, single, {tile[query]}, [&](OpBuilder &inside, ValueRange v) -> Value {
-    IRMapping mapping;
-    mapping.map(unscaled, v[0]);
-    Value score = scaling ? cloneValue(inside, scaling->getResult(0), mapping) : v[0];
-    if (!visible)
-      return score;
-    // The score of a masked element times the factor may be another number, or not finite.
-    auto number = [&](float value) -> Value {
-      return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(value));
-    };
-    Value isMasked =
-        arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, v[0], number(maskedScore));
-    return arith::SelectOp::create(
-        inside, loc, isMasked, number(op.getMaskedScoreAttr().getValue().convertToFloat()), score);
-  });
+  return map({unscaledMaximum, sums}, builder.getF32Type(), {tile[query]},
+             [&](OpBuilder &inside, ValueRange v) -> Value {
+               auto number = [&](float value) -> Value {
+                 return arith::ConstantOp::create(inside, loc, inside.getF32FloatAttr(value));
+               };
+               auto choose = [&](Value a, float equal, float chosen, Value otherwise) -> Value {
+                 Value isEqual = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, a,
+                                                       number(equal));
+                 return arith::SelectOp::create(inside, loc, isEqual, number(chosen), otherwise);
+               };
+               IRMapping mapping;
+               mapping.map(unscaled, v[0]);
+               Value score = scaling ? cloneValue(inside, scaling->getResult(0), mapping) : v[0];
+               // The masked score times the factor may be another number, or not finite.
+               if (visible && isLowered)
+                 score = choose(v[0], maskedScore,
+                                op.getMaskedScoreAttr().getValue().convertToFloat(), score);
+               // Without a weight, all scores are -inf.
+               return choose(v[1], 0, -infinity, score);
+             });
+}
+
+Value AttentionEmitter::exactSums(Value sums, Value maximum) {
+  if (!mayApproximate)
+    return sums;
+  const Exponent exponent = exponentOf(maximum);
+  return map({sums, maximum, exponent.shift, exponent.factor}, builder.getF32Type(), {tile[query]},
+             [&](OpBuilder &inside, ValueRange v) -> Value {
+               // 2^(maximum * factor + shift) is the weight of the maximum.
+               Value power = math::FmaOp::create(inside, loc, v[1], v[3], v[2]);
+               Value rest = arith::NegFOp::create(inside, loc, power);
+               return arith::MulFOp::create(
+                   inside, loc, v[0],
+                   math::Exp2Op::create(inside, loc, rest, arith::FastMathFlags::afn));
+             });
 }
 
 void AttentionEmitter::storeRows(Value rows, Value target) {
@@ -518,8 +625,8 @@ KernelOp AttentionEmitter::emit(StringRef name) {
   if (blocks(depth) == 1)
     heldQueries = operandTile(0, {query, depth});
   Value noWeights = form.warpgroups ? splat(0, {tile[query], 4}) : splat(0, tile[query]);
-  SmallVector<Value> sums =
-      visitKeys({splat(0, {tile[query], tile[width]}), splat(-infinity, tile[query]), noWeights});
+  SmallVector<Value> sums = visitKeys(
+      {splat(0, {tile[query], tile[width]}), splat(leastMaximum(), tile[query]), noWeights});
   if (form.warpgroups)
     sums[2] = reduce(sums[2], {1}, 0, [&](OpBuilder &inside, ValueRange v) -> Value {
       return arith::AddFOp::create(inside, loc, v[0], v[1]);
@@ -539,7 +646,8 @@ KernelOp AttentionEmitter::emit(StringRef name) {
     if (!llvm::is_contained(rows, value))
       storeTile(epilogueTile(value, dims), target, dims, {query, width});
     else
-      storeRows(value == rows[0] ? maximumOf(sums[1]) : sums[2], target);
+      storeRows(value == rows[0] ? maximumOf(sums[1], sums[2]) : exactSums(sums[2], sums[1]),
+                target);
   }
   return kernel;
 }
