@@ -306,8 +306,10 @@ void LoadedExecutable::runHere(std::shared_ptr<Launch> launch, Execution &execut
     return;
   }
   execution.results.push_back(makeResults(*launch, done));
+  // A failure abandons the communicator: otherwise the peer ranks of this run would wait, and then
+  // take part in a later run with this rank's next program.
+  launch->finish(done.status());
   execution.done.push_back(std::move(done));
-  launch->finish(Status());
 }
 
 Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *const>> arguments,

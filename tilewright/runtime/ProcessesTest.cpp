@@ -26,6 +26,7 @@ protected:
     options.runtime.devices = process + 1; // the first has 1, the second 2
     options.runtime.collectiveTimeout = 20;
     options.runtime.flightRecorder = notes;
+    options.runtime.asynchronous = isAsynchronous;
     return options;
   }
   Made make(const ClientOptions &options) {
@@ -76,6 +77,7 @@ protected:
   }
 
   std::string notes = "off";
+  bool isAsynchronous = true;
   std::shared_ptr<tilewright::KeyValueStore> store =
       std::make_shared<tilewright::MemoryKeyValueStore>();
   std::vector<std::unique_ptr<Client>> clients;
@@ -198,6 +200,31 @@ TEST_F(ProcessesTest, OneThatFailsTellsTheOthers) {
   ASSERT_TRUE(first.isOk() && second.isOk());
   auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
   EXPECT_THAT(runOn(**first, 1).takeStatus().message(), HasSubstr("a bad day"));
+  Status status = other.get().takeStatus();
+  EXPECT_EQ(status.error(), Error::collectiveAborted);
+  EXPECT_THAT(status.message(), HasSubstr("rank 0 failed"));
+  EXPECT_THAT(status.message(), HasSubstr("a bad day"));
+}
+
+/// Process 0 has one device, so without asynchrony its program runs inside execute(). Its failure
+/// must end the run of the others; if it did not, they would wait for the next run of process 0 and
+/// add up values of two runs.
+TEST_F(ProcessesTest, OneThatFailsInsideExecuteTellsTheOthers) {
+  isAsynchronous = false;
+  makeBoth();
+  std::atomic<bool> isBad = true;
+  programs->byName["sum"] = {[&](const ProgramRun &run) {
+                               return run.partition == 0 && isBad.exchange(false)
+                                          ? Status(Code::internal, "a bad day")
+                                          : addUp(run);
+                             },
+                             0};
+  auto [first, second] = loadBoth(sum(), sum());
+  ASSERT_TRUE(first.isOk() && second.isOk());
+  auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
+  EXPECT_THAT(runOn(**first, 1).takeStatus().message(), HasSubstr("a bad day"));
+  // The second run of process 0 must not meet the first run of process 1.
+  EXPECT_EQ(runOn(**first, 10).takeStatus().error(), Error::collectiveAborted);
   Status status = other.get().takeStatus();
   EXPECT_EQ(status.error(), Error::collectiveAborted);
   EXPECT_THAT(status.message(), HasSubstr("rank 0 failed"));
