@@ -132,15 +132,16 @@ Promise &Promise::operator=(Promise &&other) noexcept {
 void Promise::complete(Status status) {
   assert(state && !state->isDone.load(std::memory_order_relaxed) && "an event happens once");
   std::vector<Event::Callback> callbacks;
+  const std::shared_ptr<Event::State> kept = state; // a callback may destroy this promise
   {
-    std::lock_guard lock(state->mutex);
-    state->status = std::move(status);
-    callbacks.swap(state->callbacks);
-    state->isDone.store(true, std::memory_order_release);
+    std::lock_guard lock(kept->mutex);
+    kept->status = std::move(status);
+    callbacks.swap(kept->callbacks);
+    kept->isDone.store(true, std::memory_order_release);
   }
-  state->done.notify_all();
+  kept->done.notify_all();
   for (Event::Callback &callback : callbacks)
-    callback(state->status);
+    callback(kept->status);
 }
 
 } // namespace tilewright::runtime

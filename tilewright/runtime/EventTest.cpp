@@ -98,5 +98,16 @@ TEST(Event, NoCallbackIsLostWhileItCompletes) {
   }
 }
 
+TEST(Event, ACallbackMayDestroyThePromise) {
+  auto promise = std::make_unique<Promise>();
+  const Event event = promise->event();
+  std::vector<std::string> heard;
+  event.onReady([&](const Status &) { promise.reset(); });
+  event.onReady([&](const Status &status) { heard.emplace_back(status.message()); });
+  Promise &completed = *promise;
+  completed.complete(Status(Code::internal, "no luck"));
+  EXPECT_THAT(heard, ::testing::ElementsAre("no luck"));
+}
+
 } // namespace
 } // namespace tilewright::runtime
