@@ -125,6 +125,9 @@ public:
   /// Copies between memories of a device, in order with the programs launched before and after.
   virtual Status copyInOrder(const Device &device, std::byte *to, const std::byte *from,
                              size_t bytes, ThreadPool &pool);
+  /// Blocks until the copies of copyInOrder on the device have ended, so that their memory may be
+  /// freed although no program runs after them.
+  virtual void awaitCopiesInOrder(const Device &) {}
 
   /// Whether the device itself queues programs and runs them in order. If so, `run` returns early,
   /// and later work need not wait for the results of earlier programs.

@@ -208,6 +208,42 @@ TEST_F(ExecuteTest, TheMemoryLimitEndsARunAndNotTheProcess) {
   EXPECT_EQ(run->done[0].await().error(), Error::outOfMemory);
 }
 
+/// A parameter that a result aliases and that the caller keeps is copied first. If the run fails
+/// after that, the memory of the result must not be freed while the copy writes to it.
+TEST_F(ExecuteTest, AFailedRunKeepsItsMemoryUntilItsCopiesHaveEnded) {
+  RuntimeOptions options;
+  options.memoryLimit = 4 << 20;
+  options.cacheBytes = 0;
+  makeClient(options);
+  auto aliased = [](artifact::Executable &executable) {
+    executable.parameters[0].type = executable.results[0].type = floats(1 << 18); // 1 MiB
+    donateFirst(executable);
+  };
+  auto bad = load(
+      "bad", 1, 1, [](const ProgramRun &) { return Status(Code::internal, "no luck"); }, aliased,
+      dear);
+  auto hungry = load("hungry", 1, 1, addOne(), [&](artifact::Executable &executable) {
+    aliased(executable);
+    executable.arenaBytes[0] = 64 << 20;
+  });
+  const int64_t none[] = {0};
+  ExecuteOptions keep;
+  keep.nonDonatable = none;
+  const std::vector<float> host(1 << 18, 7);
+  for (LoadedExecutable *program : {bad.get(), hungry.get()}) {
+    auto argument = *Buffer::fromHost({host.data(), floats(1 << 18), {}}, memory());
+    int64_t inUse = 0;
+    programs->beforeCopies = [&] { inUse = memory().statistics().bytesInUse; };
+    auto run = execute(*program, {argument.get()}, keep);
+    ASSERT_TRUE(run.isOk());
+    run->results.clear(); // the launch alone keeps the result
+    EXPECT_FALSE(run->done[0].await().isOk());
+    EXPECT_EQ(inUse, 2 << 20) << "the argument, and the result to which it is copied";
+    client->drain();
+    EXPECT_EQ(memory().statistics().bytesInUse, 1 << 20);
+  }
+}
+
 /// The results of the second device do not fit, so no device may have taken its argument.
 TEST_F(ExecuteTest, ALaunchThatFailsForLackOfMemoryDonatesNothing) {
   RuntimeOptions options;

@@ -131,7 +131,15 @@ Status LoadedExecutable::Launch::takeArenas() {
   return Status();
 }
 
+/// The caller may free memory if this fails, so it waits for copies in flight first.
 Result<Event> LoadedExecutable::Launch::run() {
+  Result<Event> done = submit();
+  if (!done.isOk() && !copies.empty())
+    executable->client.backend().awaitCopiesInOrder(*executable->localDevices[local]);
+  return done;
+}
+
+Result<Event> LoadedExecutable::Launch::submit() {
   for (const Event &event : waits)
     TILEWRIGHT_TRY(event.await());
   for (const Event &event : inherited)

@@ -59,6 +59,7 @@ struct LoadedExecutable::Launch {
   /// fails.
   Event start();
   Result<Event> run();
+  Result<Event> submit();
   Status takeArenas();
   void finish(Status status);
 };

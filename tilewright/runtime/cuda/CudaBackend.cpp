@@ -133,6 +133,12 @@ public:
     return TILEWRIGHT_CUDA(gpu, cuMemcpyAsync, addressOf(to), addressOf(from), bytes,
                            gpu.programs().stream());
   }
+  void awaitCopiesInOrder(const Device &device) override {
+    CudaDevice &gpu = *gpus[static_cast<size_t>(device.localId())];
+    const ContextScope scope(gpu);
+    // A failure needs no report: the caller reports the one for which it waits.
+    gpu.api().cuStreamSynchronize(gpu.programs().stream());
+  }
 
   bool isStreamOrdered() const override { return true; }
   void drain() override {

@@ -8,9 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace tilewright::runtime {
 
@@ -23,6 +25,9 @@ struct TestPrograms {
     int64_t estimate = 0;
   };
   std::map<std::string, Definition> byName;
+  /// If set, copies before a program are not made at once, as on a GPU: awaitCopiesInOrder() makes
+  /// them after it has called this.
+  std::function<void()> beforeCopies;
 };
 
 class TestBackend final : public Backend {
@@ -58,9 +63,24 @@ public:
     return Result<std::unique_ptr<DeviceProgram>>(std::move(program));
   }
 
+  Status copyInOrder(const Device &device, std::byte *to, const std::byte *from, size_t bytes,
+                     ThreadPool &pool) override {
+    if (!programs->beforeCopies)
+      return Backend::copyInOrder(device, to, from, bytes, pool);
+    inFlight.emplace_back([=] { std::memcpy(to, from, bytes); });
+    return Status();
+  }
+  void awaitCopiesInOrder(const Device &) override {
+    if (programs->beforeCopies)
+      programs->beforeCopies();
+    for (const std::function<void()> &copy : std::exchange(inFlight, {}))
+      copy();
+  }
+
 private:
   const int64_t deviceCount;
   const std::shared_ptr<TestPrograms> programs;
+  std::vector<std::function<void()>> inFlight;
 };
 
 /// A client with test programs, and helpers to use it.
