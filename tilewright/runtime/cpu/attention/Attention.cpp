@@ -41,11 +41,12 @@ Attention::Attention(AttentionProblem problem, ScoreFunction score, const CpuFea
   // values 128 KiB for a depth of 64. Together they fit in an L2 of 1 MiB; an L2 of 2 MiB has room
   // for twice as many queries. Packing a block of keys takes much less time than the product with
   // it.
-  const int64_t unit = std::max(first.kernel().rows, second.kernel().rows);
+  unitRows = roundUp(std::max(first.kernel().rows, second.kernel().rows), first.kernel().rows);
   const int64_t rows = blocks.queries                    ? blocks.queries
                        : features.level2Bytes >= 2 << 20 ? 256
                                                          : 128;
-  blockQueries = std::max(unit, blocks.queries ? roundUp(rows, unit) : rows / unit * unit);
+  blockQueries =
+      std::max(unitRows, blocks.queries ? roundUp(rows, unitRows) : rows / unitRows * unitRows);
   const int64_t keyUnit = std::max(first.kernel().columns, second.kernel().depth);
   blockKeys = roundUp(blocks.keys ? blocks.keys : 256, keyUnit);
   blockKeys = std::min(blockKeys, roundUp(shape.keys, keyUnit));
@@ -114,20 +115,12 @@ struct Attention::Task {
     std::fill_n(block.sums, rows * shape.width, 0.0f);
     first.packLhs(memory[0], queries, query, rows, 0, shape.depth);
 
-    std::vector<int64_t> masked;
-    for (int64_t key = 0; key < shape.keys; key += self.blockKeys)
-      if (isMasked(block, key))
-        masked.push_back(key);
-      else
-        add(block, key);
-    // A masked score has no weight if another score exceeds it by 104 (exp(-104) is 0 in f32).
-    // Otherwise it counts, as in a row that is masked entirely.
-    const bool needsMasked = std::any_of(block.maximum, block.maximum + rows, [&](float maximum) {
-      return !(maximum - shape.maskedScore.value_or(0) > 104);
-    });
-    if (needsMasked)
-      for (int64_t key : masked)
-        add(block, key);
+    if (!shape.maskedScore || !self.score.isMasked) {
+      for (int64_t key = 0; key < shape.keys; key += self.blockKeys)
+        add(block, key, {{0, rows}});
+    } else {
+      addVisible(block);
+    }
     finish(block);
   }
 
@@ -142,33 +135,84 @@ private:
 
   int64_t keysAt(int64_t key) const { return std::min(self.blockKeys, shape.keys - key); }
 
-  bool isMasked(const Block &block, int64_t key) const {
-    return shape.maskedScore && self.score.isMasked &&
-           self.score.isMasked(inputs.data(), block.query, block.query + block.rows, key,
-                               key + keysAt(key));
+  /// Rows [begin, end) of a block of queries.
+  struct Rows {
+    int64_t begin, end;
+  };
+  /// Appends rows, which must not be before those that the list has.
+  static void append(std::vector<Rows> &list, Rows rows) {
+    if (!list.empty() && list.back().end == rows.begin)
+      list.back().end = rows.end;
+    else
+      list.push_back(rows);
   }
 
-  /// Adds a block of keys to the sums.
-  void add(const Block &block, int64_t key) const {
+  /// Adds the blocks of keys whose scores count. Decides that for each unit of rows by itself: the
+  /// number of units in a block depends on the number of threads, and a masked score of weight 0
+  /// changes the result where the value is infinite or NaN.
+  void addVisible(const Block &block) const {
+    std::vector<Rows> units;
+    for (int64_t row = 0; row < block.rows; row += self.unitRows)
+      units.push_back({row, std::min(row + self.unitRows, block.rows)});
+    std::vector<bool> isMasked; // by block of keys, then by unit
+    std::vector<Rows> visible;
+    for (int64_t key = 0; key < shape.keys; key += self.blockKeys) {
+      visible.clear();
+      for (Rows rows : units) {
+        isMasked.push_back(self.score.isMasked(inputs.data(), block.query + rows.begin,
+                                               block.query + rows.end, key, key + keysAt(key)));
+        if (!isMasked.back())
+          append(visible, rows);
+      }
+      add(block, key, visible);
+    }
+    // A masked score has no weight if another score exceeds it by 104 (exp(-104) is 0 in f32).
+    // Otherwise it counts, as in a row that is masked entirely.
+    std::vector<bool> needsMasked;
+    for (Rows rows : units)
+      needsMasked.push_back(
+          std::any_of(block.maximum + rows.begin, block.maximum + rows.end,
+                      [&](float maximum) { return !(maximum - *shape.maskedScore > 104); }));
+    size_t i = 0;
+    for (int64_t key = 0; key < shape.keys; key += self.blockKeys) {
+      visible.clear();
+      for (size_t unit = 0; unit < units.size(); ++unit)
+        if (isMasked[i++] && needsMasked[unit])
+          append(visible, units[unit]);
+      add(block, key, visible);
+    }
+  }
+
+  /// Adds a block of keys to the sums of some rows. Each range begins at a unit.
+  void add(const Block &block, int64_t key, const std::vector<Rows> &ranges) const {
+    if (ranges.empty())
+      return;
     const BlockProduct &first = self.first, &second = self.second;
     const int64_t count = keysAt(key), stride = self.blockKeys;
+    const int64_t weightBytes = bytesOf(shape.weightType);
     first.packRhs(block.packed, keys, key, count, 0, shape.depth);
-    first.multiply(block.packedQueries, block.packed, block.rows, count, shape.depth, block.tile,
-                   stride, false);
-    self.score.update(inputs.data(), block.query, block.query + block.rows, key, key + count,
-                      block.tile, stride, block.weights, stride, block.maximum, block.sum,
-                      block.factor);
-    rescale(block);
+    for (Rows rows : ranges) {
+      float *tile = block.tile + rows.begin * stride;
+      first.multiply(block.packedQueries + first.lhsBytes(rows.begin, shape.depth), block.packed,
+                     rows.end - rows.begin, count, shape.depth, tile, stride, false);
+      self.score.update(
+          inputs.data(), block.query + rows.begin, block.query + rows.end, key, key + count, tile,
+          stride, block.weights + rows.begin * stride * weightBytes, stride,
+          block.maximum + rows.begin, block.sum + rows.begin, block.factor + rows.begin);
+      rescale(block, rows);
+    }
     const Placement along{stride, {}}, across{1, {}};
-    second.packLhs(block.packedWeights, {block.weights, shape.weightType, &along, &across}, 0,
-                   block.rows, 0, count);
     second.packRhs(block.packed, values, 0, shape.width, key, count);
-    second.multiply(block.packedWeights, block.packed, block.rows, shape.width, count, block.sums,
-                    shape.width, true);
+    for (Rows rows : ranges) {
+      second.packLhs(block.packedWeights, {block.weights, shape.weightType, &along, &across},
+                     rows.begin, rows.end - rows.begin, 0, count);
+      second.multiply(block.packedWeights, block.packed, rows.end - rows.begin, shape.width, count,
+                      block.sums + rows.begin * shape.width, shape.width, true);
+    }
   }
 
-  void rescale(const Block &block) const {
-    for (int64_t row = 0; row < block.rows; ++row) {
+  void rescale(const Block &block, Rows rows) const {
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
       const float factor = block.factor[row];
       if (factor == 1)
         continue;
@@ -199,12 +243,11 @@ void Attention::run(const AttentionOperands &operands, ThreadPool &pool) const {
   if (shape.queries <= 0 || shape.width <= 0 || shape.headCount() <= 0)
     return;
   // Use smaller blocks if there are fewer blocks than threads. A row's result does not depend on
-  // the block size.
+  // the block size: blocks consist of whole units, which are the same in all.
   const int64_t heads = shape.headCount(), threads = pool.threadCount();
   const int64_t parts = (threads + heads - 1) / heads;
   const int64_t rows =
-      std::min(blockQueries, roundUp((shape.queries + parts - 1) / parts,
-                                     std::max(first.kernel().rows, second.kernel().rows)));
+      std::min(blockQueries, roundUp((shape.queries + parts - 1) / parts, unitRows));
   const int64_t blocks = (shape.queries + rows - 1) / rows;
   pool.parallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

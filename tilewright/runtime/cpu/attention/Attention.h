@@ -62,8 +62,8 @@ struct AttentionProblem {
   Placement queryRows, queryDepth, keyRows, keyDepth, valueRows, valueColumns, resultRows,
       resultColumns;
   std::vector<HeadDimension> heads;
-  /// The score where the mask is false. A block with only masked scores is computed only for rows
-  /// without a greater score, because only there its weights count.
+  /// The score where the mask is false. Keys with only masked scores are left out, for each unit of
+  /// rows whose rows all have a greater score: elsewhere their weights count.
   std::optional<float> maskedScore;
 
   int64_t headCount() const;
@@ -106,6 +106,9 @@ private:
   ScoreFunction score;
   BlockProduct first, second;
   int64_t blockQueries = 0, blockKeys = 0;
+  /// The number of rows that are tested together for whether a block of keys is masked: a multiple
+  /// of the rows of the first product's kernel, and a divisor of the rows of a block.
+  int64_t unitRows = 0;
   Conversion toResult;
 };
 

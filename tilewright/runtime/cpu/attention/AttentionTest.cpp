@@ -197,5 +197,34 @@ TEST(Attention, DoesNotDependOnThreads) {
   EXPECT_EQ(small.computed({}, 1), small.computed({}, 3));
 }
 
+/// Threads share the rows, and a masked key is left out for some of them: bits and NaN must be
+/// those of one thread, also where the weight 0 meets a value that is infinite or NaN.
+TEST(Attention, MaskedKeysDoNotDependOnThreads) {
+  CpuFeatures noAmx = CpuFeatures::host();
+  noAmx.amxBf16 = false;
+  for (ElementType type : {ElementType::f32, ElementType::bf16})
+    for (const CpuFeatures &features : {CpuFeatures::host(), noAmx, CpuFeatures::portable()})
+      for (float special : {std::nanf(""), infinity, -infinity})
+        for (int64_t offset : {int64_t(0), int64_t(-20), int64_t(37)}) {
+          Example example(AttentionProblem::dense(type, 1, 300, 320, 8, 8),
+                          {.causalOffset = offset}, true);
+          const std::vector<double> number(1, special);
+          const std::vector<std::byte> bytes = toType(type, number);
+          for (int64_t key : {63, 64, 150, 255, 256, 319})
+            for (std::vector<std::byte> *of : {&example.keys, &example.values})
+              std::copy(bytes.begin(), bytes.end(),
+                        of->begin() + static_cast<int64_t>(bytes.size()) * (8 * key + key % 8));
+          const std::vector<double> one = example.computed({.keys = 64}, 1, features);
+          for (unsigned threads : {2u, 3u, 7u}) {
+            const std::vector<double> several = example.computed({.keys = 64}, threads, features);
+            size_t different = 0;
+            for (size_t i = 0; i < one.size(); ++i)
+              different += std::isnan(one[i]) ? !std::isnan(several[i]) : one[i] != several[i];
+            EXPECT_EQ(different, 0u) << threads << " threads, " << special << ", offset " << offset
+                                     << ", " << numerics::spelling(type) << ", " << features.name();
+          }
+        }
+}
+
 } // namespace
 } // namespace tilewright::runtime::cpu
