@@ -145,6 +145,7 @@ CUDA_MEMCPY3D Command::copyParameters() const {
 Status Command::addTo(CudaDevice &device, CUgraph graph, CUgraphNode before) {
   const CUgraphNode *dependencies = before ? &before : nullptr;
   const size_t count = before ? 1 : 0;
+  isEnabled = true; // a new node is, whatever was disabled in an earlier graph
   if (!launch) {
     const CUDA_MEMCPY3D parameters = copyParameters();
     return TILEWRIGHT_CUDA(device, cuGraphAddMemcpyNode, &node, graph, dependencies, count,
@@ -168,6 +169,7 @@ Status Command::renew(CudaDevice &device, CUgraphExec graph) {
     isEnabled = !isEnabled;
     TILEWRIGHT_TRY(
         TILEWRIGHT_CUDA(device, cuGraphNodeSetEnabled, graph, node, unsigned(isEnabled)));
+    copiesLeftOut += !isEnabled;
   }
   if (!isEnabled)
     return Status();

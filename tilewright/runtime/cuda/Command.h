@@ -5,6 +5,7 @@
 #include "tilewright/artifact/Executable.h"
 #include "tilewright/runtime/cuda/CudaDevice.h"
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -48,6 +49,8 @@ public:
   bool isLaunch() const { return launch != nullptr; }
   /// The step, for timelines; null if the command is not a step of the program.
   const artifact::Step *step = nullptr;
+  /// How often a copy has been left out of a graph, over all commands of the process, for tests.
+  static inline std::atomic<int64_t> copiesLeftOut = 0;
   /// Sets the last of the values: the handle of the conditional node that this launch decides.
   void setHandle(uint64_t handle) { values.back() = handle; }
 

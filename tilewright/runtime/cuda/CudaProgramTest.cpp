@@ -192,6 +192,33 @@ TEST_F(CudaProgramTest, ACopyToItselfIsLeftOut) {
   }
 }
 
+/// A run under a timeline discards the graph. The nodes of the next graph are enabled, whatever was
+/// disabled in the old one, so the copy must be left out again.
+TEST_F(CudaProgramTest, ACopyToItselfIsLeftOutOfTheGraphAfterATimeline) {
+  Program p("alias");
+  Slice x = p.parameter(floats()), y = p.result(floats()), z = p.result(floats());
+  p.step(CopyStep{x, y});
+  p.launch("add_one", length, {y, z});
+  p.launch("add_one", length, {z, y});
+  p.donate(0, 0);
+  auto program = load(p);
+  const CommandBuffer::Counts before = CommandBuffer::counts();
+  const int64_t leftOutBefore = cuda::Command::copiesLeftOut;
+  for (int i = 0; i < 4; ++i) {
+    if (i == 1)
+      trace::start();
+    const auto value = static_cast<float>(i);
+    auto input = buffer(value);
+    auto run = execute(*program, {input.get()});
+    ASSERT_TRUE(run.isOk());
+    EXPECT_THAT(read(*run->results[0][0]), Each(value + 2));
+    EXPECT_THAT(read(*run->results[0][1]), Each(value + 1));
+    trace::stop();
+  }
+  EXPECT_EQ(CommandBuffer::counts().graphsBuilt - before.graphsBuilt, 2);
+  EXPECT_EQ(cuda::Command::copiesLeftOut - leftOutBefore, 2);
+}
+
 /// If the driver cannot load the binary, it gets the PTX.
 TEST_F(CudaProgramTest, TheBinaryIsTriedBeforePtx) {
   Program p = unary();
