@@ -203,9 +203,14 @@ static Status readKernels(CodeObject &object) {
 
 /// Checks that the arguments are in the kernel's segment and apart from each other: launches copy
 /// values to these places.
-static Status checkArguments(const Kernel &kernel) {
+static Status checkArguments(Kernel &kernel) {
   constexpr uint32_t maxBytes = 1 << 20;
-  const uint32_t size = kernel.descriptor.kernelArgumentBytes;
+  uint32_t &size = kernel.descriptor.kernelArgumentBytes;
+  // Some compilers leave the size to the metadata.
+  if (size == 0)
+    for (const KernelArgument &argument : kernel.arguments)
+      if (argument.offset <= maxBytes && argument.size <= maxBytes)
+        size = std::max<uint32_t>(size, argument.offset + argument.size);
   if (size > maxBytes)
     return damaged(concat("kernel '", kernel.name, "' has ", size,
                           " bytes of arguments, but at most ", maxBytes, " are supported"));
