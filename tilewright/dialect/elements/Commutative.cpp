@@ -100,7 +100,6 @@ private:
         (compare.getComparisonDirection() == Direction::GT ||
          compare.getComparisonDirection() == Direction::GE)) {
       std::swap(operands[0], operands[1]);
-      OperationState mirrored(op.getLoc(), op.getName());
       const Direction direction =
           compare.getComparisonDirection() == Direction::GT ? Direction::LT : Direction::LE;
       NamedAttrList list(op.getAttrDictionary());

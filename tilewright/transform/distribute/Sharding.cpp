@@ -23,7 +23,7 @@ Status refuse(const std::string &why) {
   return Status(Error::planOp, concat("cannot apply sharding: ", why));
 }
 
-/// Whether a device can hold an element that is no term of a sum: one that changes nothing.
+/// Whether a device can hold an element that is not a term of a sum: one that changes nothing.
 bool isSummable(Type element) {
   if (auto number = dyn_cast<FloatType>(element))
     return llvm::APFloatBase::semanticsHasZero(number.getFloatSemantics());

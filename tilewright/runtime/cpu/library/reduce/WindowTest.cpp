@@ -51,7 +51,7 @@ TEST(Window, TapsAreThoseOfALoop) {
   }
 }
 
-/// The period of the elements of a window that are no holes is up to 2^62.
+/// The period of the elements of a window other than holes is up to 2^62.
 TEST(Window, TapsOfHugeDilationsAreThoseOfALoop) {
   constexpr int64_t largest = int64_t(1) << 62;
   std::mt19937_64 random(1);
