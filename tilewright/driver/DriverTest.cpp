@@ -2,6 +2,9 @@
 #include "tilewright/driver/Compile.h"
 #include "tilewright/driver/Emit.h"
 #include "tilewright/driver/Pipelines.h"
+#include "tilewright/import/ArtifactFile.h"
+#include "tilewright/import/Export.h"
+#include "tilewright/support/Concat.h"
 #include "tilewright/support/WorkLimit.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -275,9 +278,32 @@ TEST_F(Driver, AWorkLimitEndsTheCompilation) {
     Status status = compileText(text).takeStatus();
     EXPECT_EQ(status.error(), Error::compileDeadline);
     EXPECT_EQ(status.code(), Code::deadlineExceeded);
-    EXPECT_THAT(status.message(), HasSubstr("in stage 'distribute'"));
+    EXPECT_THAT(status.message(), HasSubstr("in stage 'distribute', at its beginning"));
   }
   EXPECT_TRUE(compileText(text).isOk()) << "the context forgets the limit";
+}
+
+/// The verifier of the imported program, for example, cannot be interrupted.
+TEST_F(Driver, ADeadlineAtAnyMomentNamesAStageAndAPlace) {
+  std::string text = "func.func @main(%x0: tensor<4xf32>) -> tensor<4xf32> {\n";
+  constexpr int length = 100;
+  for (int i = 0; i < length; ++i)
+    text += concat("%x", i + 1, " = stablehlo.sine %x", i, " : tensor<4xf32>\n");
+  text += concat("return %x", length, " : tensor<4xf32> }");
+  Result<std::string> artifact = exportArtifact(*parse(text));
+  ASSERT_TRUE(artifact.isOk());
+
+  int stopped = 0;
+  for (double seconds = 1e-5; seconds < 100; seconds *= 1.5) {
+    WorkLimit::Scope scope(std::make_shared<WorkLimit>(WorkLimit::Amounts{.seconds = seconds}));
+    Status status = compile(ArtifactFile(*artifact), request).takeStatus();
+    if (status.isOk())
+      break;
+    ++stopped;
+    EXPECT_EQ(status.error(), Error::compileDeadline) << status.toString();
+    EXPECT_THAT(status.message(), ContainsRegex("in stage '[a-z]+', at .+; raise"));
+  }
+  EXPECT_GT(stopped, 3);
 }
 
 TEST_F(Driver, LimitsOfTheOptionsAreSetAndForgotten) {

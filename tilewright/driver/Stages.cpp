@@ -131,7 +131,10 @@ Status Stages::run(const char *stage, llvm::function_ref<Status()> work) {
   if (limit)
     limit->enter(stage);
   auto begin = std::chrono::steady_clock::now();
-  Status status = limit && limit->isReached() ? Status() : work();
+  const bool isLate = limit && limit->isReached();
+  if (isLate)
+    limit->noteStop("its beginning");
+  Status status = isLate ? Status() : work();
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return finish(stage, seconds, std::move(status));
 }
@@ -151,8 +154,7 @@ static std::optional<Error> errorNamedBy(llvm::StringRef text) {
 Status Stages::finish(const char *stage, double seconds, Status status) {
   // Report the limit: other failures may be consequences of skipped passes.
   if (limit && limit->isReached()) {
-    if (!lastPass.empty())
-      limit->noteStop(concat("pass ", lastPass.str()));
+    limit->noteStop(lastPass.empty() ? "its end" : concat("pass ", lastPass.str()));
     return limit->status();
   }
   if (!status.isOk()) {

@@ -7,6 +7,7 @@
 #include "tilewright/import/VerifyProgram.h"
 #include "tilewright/import/bytecode/Reader.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/WorkLimit.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -34,6 +35,9 @@ importArtifact(mlir::MLIRContext &context, ArtifactFile file, const ImportOption
     return std::move(module).takeStatus().during(activity);
   if (Status status = verifyProgram(**module); !status.isOk())
     return std::move(status).during(activity);
+  // The verifier cannot be interrupted, so an exceeded limit is noticed only now.
+  if (WorkLimit::mustStop())
+    return WorkLimit::stopAt(concat("the verification of ", file.name()));
   return module;
 }
 
