@@ -173,6 +173,8 @@ private:
   void updateLoop();
   void topK();
   // --- Reductions.cpp ---
+  /// Which dimensions of x a reduction removes, at least one, and the sizes of the others.
+  std::pair<Dims, Dims> reducedDims(mlir::Value x);
   void reduce();
   void orderedReduce();
   void argReduce();

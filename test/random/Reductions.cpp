@@ -8,16 +8,21 @@ using namespace mlir;
 
 namespace tilewright::random {
 
-void Generator::reduce() {
-  Value x = ranked();
-  if (!x)
-    return;
+std::pair<Dims, Dims> Generator::reducedDims(Value x) {
   Dims dims, shape;
   for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
     if (draw.oneIn(2) || (dims.empty() && i + 1 == typeOf(x).getRank()))
       dims.push_back(i);
     else
       shape.push_back(typeOf(x).getDimSize(i));
+  return {dims, shape};
+}
+
+void Generator::reduce() {
+  Value x = ranked();
+  if (!x)
+    return;
+  const auto [dims, shape] = reducedDims(x);
   Type element = elementOf(x);
   const llvm::StringRef op = combiner(element);
   Value start = startOf(op, element);
@@ -31,12 +36,7 @@ void Generator::orderedReduce() {
   Value x = pick([](Value v) { return typeOf(v).getRank() > 0 && isInt(elementOf(v)); });
   if (!x)
     return;
-  Dims dims, shape;
-  for (int64_t i = 0; i < typeOf(x).getRank(); ++i)
-    if (draw.oneIn(2) || (dims.empty() && i + 1 == typeOf(x).getRank()))
-      dims.push_back(i);
-    else
-      shape.push_back(typeOf(x).getDimSize(i));
+  const auto [dims, shape] = reducedDims(x);
   Type element = elementOf(x);
   auto scalar = tensor({}, element), result = tensor(shape, element);
   const interpret::ElementType type = *interpret::elementTypeOf(element);

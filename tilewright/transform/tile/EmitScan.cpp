@@ -203,16 +203,9 @@ std::array<int64_t, 3> ScanEmitter::chooseTile() const {
   int64_t budget = std::max<int64_t>(1, capacity / held);
   while (budget > 1 && rows.before * rows.after / budget < 2 * capacities.cores)
     budget /= 2;
-  auto take = [&](int64_t size, int64_t least) {
-    int64_t tile = 1;
-    while (tile < size && tile * 2 <= std::max(budget, least))
-      tile *= 2;
-    budget = std::max<int64_t>(1, budget / tile);
-    return std::min(tile, size);
-  };
   // Use whole sectors of 32 bytes, if they fit.
-  const int64_t after = take(rows.after, std::min<int64_t>(8, capacity / held));
-  return {take(rows.before, 1), operands.length, after};
+  const int64_t after = takeRows(budget, rows.after, std::min<int64_t>(8, capacity / held));
+  return {takeRows(budget, rows.before, 1), operands.length, after};
 }
 
 /// Rows that fit into a tile.

@@ -179,19 +179,12 @@ void SortEmitter::chooseCapacity(const Capacities &capacities) {
 std::array<int64_t, 3> SortEmitter::chooseTile(int64_t length) const {
   const auto held = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(length)));
   int64_t budget = std::max<int64_t>(1, std::min<int64_t>(capacity, 2048) / held);
-  auto take = [&](int64_t size, int64_t least) {
-    int64_t tile = 1;
-    while (tile < size && tile * 2 <= std::max(budget, least))
-      tile *= 2;
-    budget = std::max<int64_t>(1, budget / tile);
-    return std::min(tile, size);
-  };
   // Use whole sectors of 32 bytes, if they fit.
-  const int64_t after = take(rows.after, std::min<int64_t>(8, capacity / held));
+  const int64_t after = takeRows(budget, rows.after, std::min<int64_t>(8, capacity / held));
   const int64_t blocks = rows.before * llvm::divideCeilSigned(rows.after, after);
   while (budget > 1 && blocks / budget < 2 * capacities.cores)
     budget /= 2;
-  return {take(rows.before, 1), length, after};
+  return {takeRows(budget, rows.before, 1), length, after};
 }
 
 //===- Kernels ------------------------------------------------------------===//

@@ -28,6 +28,14 @@ SmallVector<int64_t> Rows::shape(int64_t along) const {
   return shape;
 }
 
+int64_t takeRows(int64_t &budget, int64_t size, int64_t least) {
+  int64_t tile = 1;
+  while (tile < size && tile * 2 <= std::max(budget, least))
+    tile *= 2;
+  budget = std::max<int64_t>(1, budget / tile);
+  return std::min(tile, size);
+}
+
 RowKernel::RowKernel(MLIRContext *context, Location loc, StringRef name, const Rows &rows,
                      std::array<int64_t, 3> tile, int64_t chunks, ArrayRef<RowTensor> inputs,
                      ArrayRef<RowTensor> outputs)

@@ -36,6 +36,10 @@ struct RowTensor {
   int64_t after = -1; // rows after, if not as many as the kernel has
 };
 
+/// How many of `size` rows a tile takes: a power of two, or all of them, within `budget`, but at
+/// least `least`. The budget is then what each of these rows may use.
+int64_t takeRows(int64_t &budget, int64_t size, int64_t least);
+
 /// One kernel under construction. A point of its grid handles a tile of rows and one chunk of them.
 class RowKernel {
 public:

@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/tile/attention/AttentionBuilder.h"
+#include "tilewright/transform/tile/attention/RowsOfBody.h"
 #include "tilewright/transform/tile/attention/VisibleKeys.h"
 #include "tilewright/transform/tile/pipeline/loops/LoopKernel.h"
 
@@ -16,7 +17,6 @@
 
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #define DEBUG_TYPE "tile-fusions"
@@ -226,26 +226,18 @@ Value AttentionEmitter::products() {
 
 SmallVector<std::pair<BlockArgument, Value>> AttentionEmitter::inputsOf(Value value,
                                                                         Value products) {
-  Block &body = op.getBody().front();
-  std::set<unsigned> arguments;
-  SmallVector<Value> open{value};
-  llvm::DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (!seen.insert(next).second)
-      continue;
-    if (auto argument = dyn_cast<BlockArgument>(next))
-      arguments.insert(argument.getArgNumber());
-    else
-      llvm::append_range(open, next.getDefiningOp()->getOperands());
-  }
+  SmallVector<BlockArgument> arguments = argumentsOf(value);
+  llvm::sort(arguments,
+             [](BlockArgument a, BlockArgument b) { return a.getArgNumber() < b.getArgNumber(); });
   const SmallVector<int64_t> shape = {tile[query], tile[key]};
   SmallVector<std::pair<BlockArgument, Value>> inputs;
-  for (unsigned number : arguments)
-    inputs.push_back({body.getArgument(number), number == 0   ? products
-                                                : number == 1 ? numbers(shape, 0, query)
-                                                : number == 2 ? numbers(shape, 1, key)
-                                                              : operandTile(number, {query, key})});
+  for (BlockArgument argument : arguments) {
+    const unsigned number = argument.getArgNumber();
+    inputs.push_back({argument, number == 0   ? products
+                                : number == 1 ? numbers(shape, 0, query)
+                                : number == 2 ? numbers(shape, 1, key)
+                                              : operandTile(number, {query, key})});
+  }
   return inputs;
 }
 

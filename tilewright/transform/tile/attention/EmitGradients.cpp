@@ -248,7 +248,7 @@ GradientEmitter::Rows GradientEmitter::rowsOf(ArrayRef<Value> values) {
       continue;
     }
     computed.push_back(value);
-    for (BlockArgument argument : body.argumentsOf(value))
+    for (BlockArgument argument : argumentsOf(value))
       if (!llvm::is_contained(arguments, argument))
         arguments.push_back(argument);
   }

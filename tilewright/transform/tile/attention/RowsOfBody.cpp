@@ -24,7 +24,7 @@ bool RowsOfBody::isOfRows(Value value) const {
   });
 }
 
-SmallVector<BlockArgument> RowsOfBody::argumentsOf(Value value) const {
+SmallVector<BlockArgument> argumentsOf(Value value) {
   SmallVector<BlockArgument> arguments;
   SmallVector<Value> open{value};
   llvm::DenseSet<Value> seen;

@@ -9,6 +9,9 @@ namespace tilewright::tile {
 /// The arguments of the body that are products, the number from the row, and indices.
 enum BodyArgument : unsigned { ofProduct, ofCotangents, ofRowDot, ofQuery, ofKey };
 
+/// The arguments from which a value of a body is computed.
+llvm::SmallVector<mlir::BlockArgument> argumentsOf(mlir::Value value);
+
 /// A value of the body is one of rows if it is the same for all keys. Kernels compute it on a tile
 /// with one dimension, and repeat the result along the keys.
 class RowsOfBody {
@@ -17,8 +20,6 @@ public:
 
   /// Whether a value is the same for all keys; constants are.
   bool isOfRows(mlir::Value value) const;
-  /// The arguments from which a value is computed.
-  llvm::SmallVector<mlir::BlockArgument> argumentsOf(mlir::Value value) const;
 
   /// The inputs of `roots`: values of rows, and arguments that vary along the keys or that every
   /// element can compute.

@@ -248,6 +248,16 @@ bool isScalar(Operation *op) {
          llvm::none_of(op->getResultTypes(), isTile);
 }
 
+void beginBody(OpBuilder &builder, tile::KernelOp old, sm::KernelOp made, IRMapping &scalars) {
+  Block *block = builder.createBlock(&made.getBody());
+  for (BlockArgument argument : old.getBlock().getArguments())
+    scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
+  builder.setInsertionPointToStart(block);
+  for (Operation &op : old.getBlock().without_terminator())
+    if (isScalar(&op))
+      builder.clone(op, scalars);
+}
+
 std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   Product product;
   product.kernel = kernel;

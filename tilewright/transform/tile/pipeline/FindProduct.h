@@ -88,6 +88,11 @@ void multiplyWithScales(sm::MmaOp mma, tile::DotOp dot, mlir::Value lhsScale, ml
 /// Whether an op computes scalars from scalars.
 bool isScalar(mlir::Operation *op);
 
+/// Begins the body of a kernel that replaces `old`: its arguments and its ops on scalars, mapped by
+/// `scalars`. `builder` goes on behind them.
+void beginBody(mlir::OpBuilder &builder, tile::KernelOp old, sm::KernelOp made,
+               mlir::IRMapping &scalars);
+
 } // namespace tilewright::pipeline
 
 #endif // TILEWRIGHT_TRANSFORM_TILE_PIPELINE_FINDPRODUCT_H

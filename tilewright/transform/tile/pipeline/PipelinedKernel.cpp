@@ -259,13 +259,7 @@ private:
         b.getI64IntegerAttr(choice.plan.threads / 32), DenseI64ArrayAttr(), StringAttr(),
         choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
         old.getUpdatesAttr());
-    Block *block = b.createBlock(&kernel.getBody());
-    for (BlockArgument argument : old.getBlock().getArguments())
-      scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
-    b.setInsertionPointToStart(block);
-    for (Operation &op : old.getBlock().without_terminator())
-      if (isScalar(&op))
-        b.clone(op, scalars);
+    beginBody(b, old, kernel, scalars);
     SmallVector<sm::BufferType> buffers{bufferType(true), bufferType(false)};
     if (product.isScaled())
       buffers.append({scaleBuffer(product.lhsScale), scaleBuffer(product.rhsScale)});

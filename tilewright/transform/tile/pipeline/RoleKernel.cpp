@@ -224,13 +224,7 @@ private:
         b.getI64IntegerAttr(warps), cluster, persistent,
         choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
         old.getUpdatesAttr());
-    Block *block = b.createBlock(&kernel.getBody());
-    for (BlockArgument argument : old.getBlock().getArguments())
-      scalars.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
-    b.setInsertionPointToStart(block);
-    for (Operation &op : old.getBlock().without_terminator())
-      if (isScalar(&op))
-        b.clone(op, scalars);
+    beginBody(b, old, kernel, scalars);
     auto channelOf = [&](ArrayRef<sm::BufferType> buffers, int64_t depth) {
       return sm::ChannelOp::create(b, loc, sm::ChannelType::get(b.getContext(), buffers), depth);
     };
