@@ -5,6 +5,7 @@
 #include "tilewright/transform/distribute/MinCut.h"
 #include "tilewright/transform/distribute/Modes.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
@@ -17,23 +18,6 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-/// The distinct shardings that uses want, each with the number of uses that want it.
-using Wants = SmallVector<std::pair<int, int>, 2>;
-
-void change(Wants &wants, int sharding, int by) {
-  for (auto &[one, count] : wants)
-    if (one == sharding) {
-      count += by;
-      if (count == 0) {
-        std::swap(one, wants.back().first);
-        std::swap(count, wants.back().second);
-        wants.pop_back();
-      }
-      return;
-    }
-  wants.push_back({sharding, by});
-}
 
 class Chooser {
 public:
@@ -128,6 +112,8 @@ private:
       });
       for (const Memory::Copy &copy : peak.copies)
         memoryPrices[at(copy.value)].push_back({copy.sharding, price});
+      isScarce = true;
+      isFinal.clear();
       settle();
       isDirty.assign(isDirty.size(), true);
       placeAgain(axes);
@@ -142,6 +128,8 @@ private:
     now = std::move(best);
     drops = std::move(bestDrops);
     memoryPrices.assign(memoryPrices.size(), {});
+    isScarce = !drops.empty();
+    isFinal.clear();
     return least;
   }
 
@@ -167,6 +155,8 @@ private:
 
   /// The price of holding a value with a sharding where memory is scarce.
   double scarcePrice(int value, int sharding) {
+    if (!isScarce)
+      return 0;
     double price = 0;
     for (auto [one, ofByte] : memoryPrices[at(value)])
       if (one == sharding)
@@ -178,6 +168,8 @@ private:
   }
   double workPrice(int node, const Mode &mode) {
     double price = mode.work;
+    if (!isScarce)
+      return price;
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
       price += scarcePrice(value, give);
     return price;
@@ -210,7 +202,7 @@ private:
 
   double computeRoutePrice(int value) {
     SmallVector<int, 4> distinct;
-    for (auto [sharding, uses] : wants[at(value)])
+    for (auto [sharding, uses] : wants[at(value)].list())
       if (sharding != computed[at(value)])
         distinct.push_back(sharding);
     if (distinct.empty())
@@ -248,7 +240,7 @@ private:
       list.clear();
     for (int node = 0; node < count(); ++node) {
       for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants))
-        change(wants[at(value)], want, 1);
+        wants[at(value)].add(want, 1);
       for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)]->gives))
         computed[at(value)] = give;
     }
@@ -270,22 +262,34 @@ private:
     int sharding;
     double price;
   };
+  struct Offers {
+    SmallVector<Offer, 4> all;
+    double least = infinite;
+    SmallVector<Offer, 4> asked; // the results of offeredPrice()
+  };
 
   /// The lowest price of having `value` in sharding `want`. All uses share the price of computing
   /// the value in the cheapest way; a use that wants another way pays only the difference. Uses
   /// also share an exchange, but only some of them will want the same sharding. `isShared`: another
   /// use has decided to want the same sharding and pays for the exchange.
   double priceOf(int value, int want, bool isShared) {
-    const GraphValue &made = graph.values[at(value)];
-    const auto uses = static_cast<double>(made.uses.size());
-    double least = infinite, best = infinite;
-    for (const Offer &offer : offers[at(value)])
-      least = std::min(least, offer.price);
-    for (const Offer &offer : offers[at(value)])
-      best = std::min(
-          best, offer.price - least +
-                    (isShared ? 0 : reshardPrice(value, offer.sharding, want) / std::sqrt(uses)));
-    return best + least / usesOf[at(made.maker)];
+    return (isShared ? 0 : offeredPrice(value, want)) +
+           offers[at(value)].least / usesOf[at(graph.values[at(value)].maker)];
+  }
+
+  /// The least that a use pays for wanting this sharding and not the cheapest one.
+  double offeredPrice(int value, int want) {
+    Offers &list = offers[at(value)];
+    for (const Offer &one : list.asked)
+      if (one.sharding == want)
+        return one.price;
+    const double uses = std::sqrt(static_cast<double>(graph.values[at(value)].uses.size()));
+    double best = infinite;
+    for (const Offer &offer : list.all)
+      best = std::min(best,
+                      offer.price - list.least + reshardPrice(value, offer.sharding, want) / uses);
+    list.asked.push_back({want, best});
+    return best;
   }
 
   void forward() {
@@ -298,13 +302,14 @@ private:
           cost += operandPrice(node, value, want, /*isDecoding=*/false);
       }
       for (auto [out, value] : llvm::enumerate(nodeAt(node).outs)) {
-        std::vector<Offer> &list = offers[at(value)];
-        list.clear();
+        Offers &list = offers[at(value)];
+        list = Offers();
         for (auto [mode, cost] : llvm::zip_equal(*options[at(node)], price)) {
-          auto found = llvm::find_if(
-              list, [&](const Offer &offer) { return offer.sharding == mode.gives[out]; });
-          if (found == list.end())
-            list.push_back({mode.gives[out], cost});
+          list.least = std::min(list.least, cost);
+          auto *found = llvm::find_if(
+              list.all, [&](const Offer &offer) { return offer.sharding == mode.gives[out]; });
+          if (found == list.all.end())
+            list.all.push_back({mode.gives[out], cost});
           else
             found->price = std::min(found->price, cost);
         }
@@ -316,9 +321,7 @@ private:
     // The node of a carried value comes before the value that the loop's body returns.
     if (graph.values[at(value)].maker >= node)
       return isDecoding ? reshardPrice(value, computed[at(value)], want) : 0;
-    const bool isShared = isDecoding && llvm::any_of(wants[at(value)], [&](const auto &one) {
-                            return one.first == want;
-                          });
+    const bool isShared = isDecoding && wants[at(value)].contain(want);
     return priceOf(value, want, isShared);
   }
 
@@ -330,13 +333,22 @@ private:
     for (int node = count() - 1; node >= 0; --node) {
       double best = infinite;
       size_t chosen = 0;
+      SmallVector<std::tuple<int, int, double>, 8> onward; // price of values by what they are given
+      auto onwardPrice = [&](int value, int give) {
+        for (auto [one, sharding, price] : onward)
+          if (one == value && sharding == give)
+            return price;
+        const double price = computeRoutePrice(value) + returnPrice(node, value, give);
+        onward.emplace_back(value, give, price);
+        return price;
+      };
       for (auto [number, mode] : llvm::enumerate(*options[at(node)])) {
         double price = workPrice(node, mode);
         for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, mode.wants))
           price += operandPrice(node, value, want, /*isDecoding=*/true);
         for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives)) {
           computed[at(value)] = give;
-          price += computeRoutePrice(value) + returnPrice(node, value, give);
+          price += onwardPrice(value, give);
         }
         if (price < best) {
           best = price;
@@ -347,7 +359,7 @@ private:
       for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, now[at(node)]->gives))
         computed[at(value)] = give;
       for (auto [value, want] : llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants))
-        change(wants[at(value)], want, 1);
+        wants[at(value)].add(want, 1);
     }
   }
 
@@ -378,6 +390,8 @@ private:
     usesOf.assign(graph.nodes.size(), 0);
     for (const GraphValue &value : graph.values)
       usesOf[at(value.maker)] += static_cast<double>(value.uses.size());
+    if (isNew)
+      isFinal.clear();
     const double before = isNew ? infinite : total();
     for (int node = 0; node < count(); ++node)
       options[at(node)] = &modes.placing(node, *now[at(node)], axis);
@@ -502,7 +516,7 @@ private:
         for (size_t want : {0, 1})
           price[give][want] = reshardPrice(value, gives[give], group.wants[want]);
       if (price[0][0] == 0 && price[1][1] == 0 && !llvm::is_contained(group.users, maker)) {
-        addShared(cut, maker, group.users, price[0][1], price[1][0]);
+        cut.priceIfAnyApart(maker, group.users, price[0][1], price[1][0]);
         continue;
       }
       const auto share = static_cast<double>(group.users.size());
@@ -518,28 +532,6 @@ private:
         cut.priceIfApart(maker, user,
                          (price[0][1] + price[1][0] - price[0][0] - price[1][1]) / share);
       }
-    }
-  }
-
-  /// Costs `ofOne` if the maker has answer 0 and any user has 1, and `ofZero` in the other case.
-  static void addShared(MinCut &cut, size_t maker, ArrayRef<size_t> users, double ofOne,
-                        double ofZero) {
-    if (users.size() == 1) {
-      cut.priceIfApart(maker, users[0], ofOne);
-      cut.priceIfApart(users[0], maker, ofZero);
-      return;
-    }
-    if (ofOne > 0) {
-      const size_t any = cut.addNode();
-      cut.priceIfApart(maker, any, ofOne);
-      for (size_t user : users)
-        cut.priceIfApart(any, user, infinite);
-    }
-    if (ofZero > 0) {
-      const size_t any = cut.addNode();
-      cut.priceIfApart(any, maker, ofZero);
-      for (size_t user : users)
-        cut.priceIfApart(user, any, infinite);
     }
   }
 
@@ -567,8 +559,8 @@ private:
     for (auto [value, before, after] :
          llvm::zip_equal(nodeAt(node).inValues, now[at(node)]->wants, mode.wants))
       if (before != after) {
-        change(wants[at(value)], before, -1);
-        change(wants[at(value)], after, 1);
+        wants[at(value)].add(before, -1);
+        wants[at(value)].add(after, 1);
         routed[at(value)] = unknown;
       }
     for (auto [value, give] : llvm::zip_equal(nodeAt(node).outs, mode.gives))
@@ -638,8 +630,23 @@ private:
     return false;
   }
 
+  /// A number for everything on which the best mode of a node for an axis depends.
+  uint64_t stateAround(int node, const MeshAxisRef &axis) const {
+    uint64_t state = scattered(static_cast<uint64_t>(node)) + now[at(node)]->number;
+    state = scattered(state) + modes.numberOf(axis);
+    for (ArrayRef<int> values :
+         {ArrayRef<int>(nodeAt(node).outs), ArrayRef<int>(nodeAt(node).inValues)})
+      for (int value : values)
+        state = scattered(scattered(state + static_cast<uint64_t>(computed[at(value)])) +
+                          wants[at(value)].state());
+    return state >> 1; // a DenseSet reserves the largest numbers
+  }
+
   /// Gives a node its cheapest mode for an axis. Returns the change of the program's price.
   double improve(int node, const MeshAxisRef &axis) {
+    const uint64_t state = stateAround(node, axis);
+    if (isFinal.contains(state))
+      return 0;
     const double before = around(node);
     double price = before;
     const Mode &now = *this->now[at(node)], *best = &now;
@@ -656,6 +663,8 @@ private:
       }
     }
     set(node, *best);
+    if (best == &now)
+      isFinal.insert(state);
     return price - before;
   }
 
@@ -740,10 +749,11 @@ private:
           nodeAt(node).outs.size() != 1)
         continue;
       const int value = nodeAt(node).outs[0], given = computed[at(value)];
-      if (wants[at(value)].empty() || !prices[given].unreduced.empty())
+      ArrayRef<Wants::Want> list = wants[at(value)].list();
+      if (list.empty() || !prices[given].unreduced.empty())
         continue;
-      Sharding finer = prices[wants[at(value)][0].first];
-      for (auto [want, uses] : wants[at(value)])
+      Sharding finer = prices[list[0].sharding];
+      for (auto [want, uses] : list)
         finer = finer.commonWith(prices[want]);
       if (!finer.isSharded() || !finer.unreduced.empty() || finer == prices[given] ||
           !(prices[given].isReplicated() || finer.refines(prices[given])))
@@ -764,12 +774,14 @@ private:
   std::vector<Wants> wants;             // of each value
   std::vector<int> computed;            // sharding of each value
   std::vector<double> routed;           // routePrice() of each value; unknown after a change
+  llvm::DenseSet<uint64_t> isFinal;     // states around a node that no mode of its own improves
   /// For each value: the shardings in which it was held at a peak, with a price for each byte.
   std::vector<SmallVector<std::pair<int, double>, 0>> memoryPrices;
   Memory::Drops drops;                            // copies that are made again
+  bool isScarce = false;                          // there are prices of memory
   std::vector<const std::vector<Mode> *> options; // of each node, for the axis that is placed
   std::vector<std::vector<double>> reaching;      // the price up to each option
-  std::vector<std::vector<Offer>> offers;         // of each value
+  std::vector<Offers> offers;                     // of each value
   std::vector<double> usesOf;                     // uses of a node's results
 };
 

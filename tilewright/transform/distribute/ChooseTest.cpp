@@ -179,4 +179,20 @@ TEST_F(Choose, PricesACopyThatALoopHolds) {
   EXPECT_EQ(held, 1u); // the weights
 }
 
+TEST(Wants, StateDoesNotDependOnTheOrderOfChanges) {
+  Wants one, other;
+  for (int sharding : {1, 3, 3, 7})
+    one.add(sharding, 1);
+  other.add(2, 1);
+  for (int sharding : {7, 3, 1})
+    other.add(sharding, 1);
+  EXPECT_NE(one.state(), other.state());
+  other.add(2, -1);
+  other.add(3, 1);
+
+  EXPECT_EQ(one.state(), other.state());
+  EXPECT_FALSE(other.contain(2));
+  EXPECT_EQ(other.list().size(), 3u);
+}
+
 } // namespace

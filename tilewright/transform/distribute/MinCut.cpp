@@ -30,6 +30,28 @@ void MinCut::priceIfApart(size_t zero, size_t one, double price) {
     addEdge(zero + 2, one + 2, price);
 }
 
+void MinCut::priceIfAnyApart(size_t node, llvm::ArrayRef<size_t> others, double ofOne,
+                             double ofZero) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (others.size() == 1) {
+    priceIfApart(node, others[0], ofOne);
+    priceIfApart(others[0], node, ofZero);
+    return;
+  }
+  if (ofOne > 0) {
+    const size_t any = addNode();
+    priceIfApart(node, any, ofOne);
+    for (size_t other : others)
+      priceIfApart(any, other, infinite);
+  }
+  if (ofZero > 0) {
+    const size_t any = addNode();
+    priceIfApart(any, node, ofZero);
+    for (size_t other : others)
+      priceIfApart(other, any, infinite);
+  }
+}
+
 bool MinCut::computeLevels() {
   levels.assign(edgesOf.size(), -1);
   levels[source] = 0;

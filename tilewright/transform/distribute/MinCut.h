@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_TRANSFORM_DISTRIBUTE_MINCUT_H
 #define TILEWRIGHT_TRANSFORM_DISTRIBUTE_MINCUT_H
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstddef>
 #include <vector>
 
@@ -22,6 +24,9 @@ public:
   size_t addNode();
   void price(size_t node, double ofZero, double ofOne);
   void priceIfApart(size_t zero, size_t one, double price);
+  /// Costs `ofOne` if `node` has answer 0 and any of `others` has 1, and `ofZero` in the other
+  /// case.
+  void priceIfAnyApart(size_t node, llvm::ArrayRef<size_t> others, double ofOne, double ofZero);
   /// For each node, whether it has answer 1. If both answers cost the same, it has answer 0.
   std::vector<bool> solve();
 

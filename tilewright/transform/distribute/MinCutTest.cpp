@@ -88,5 +88,21 @@ TEST(MinCut, IsAsCheapAsTheBestOfAllAnswers) {
   }
 }
 
+TEST(MinCut, ManyNodesShareThePriceOfBeingApartFromOne) {
+  auto solve = [](double ofOne, double ofZero) {
+    MinCut cut(3);
+    cut.price(0, 0, 100);
+    cut.price(1, 4, 0);
+    cut.price(2, 4, 0);
+    cut.priceIfAnyApart(0, {1, 2}, ofOne, ofZero);
+    std::vector<bool> answers = cut.solve();
+    answers.resize(3); // without the node that stands for any of both
+    return answers;
+  };
+  // Both pay 4 to stay with node 0, or together 7 to leave it.
+  EXPECT_EQ(solve(7, 0), (std::vector<bool>{false, true, true}));
+  EXPECT_EQ(solve(9, 0), (std::vector<bool>{false, false, false}));
+}
+
 } // namespace
 } // namespace tilewright::distribute

@@ -16,6 +16,26 @@ namespace tilewright::distribute {
 using numerics::AxisRef;
 using numerics::MeshCoordinates;
 
+uint64_t scattered(uint64_t value) {
+  value = (value + 1) * 0x9E3779B97F4A7C15;
+  value = (value ^ value >> 29) * 0xBF58476D1CE4E5B9;
+  return value ^ value >> 32;
+}
+
+void Wants::add(int sharding, int uses) {
+  sum += scattered(static_cast<uint64_t>(sharding)) * static_cast<uint64_t>(uses);
+  for (Want &one : all)
+    if (one.sharding == sharding) {
+      one.uses += uses;
+      if (one.uses == 0) {
+        std::swap(one, all.back());
+        all.pop_back();
+      }
+      return;
+    }
+  all.push_back({sharding, uses});
+}
+
 static Sharding shardingOf(const Choice &choice, const ShardingRule::Dims &dims) {
   Sharding sharding{choice.mesh, std::vector<Axes>(dims.size()), {}};
   for (auto [axes, numbers] : llvm::zip_equal(sharding.dims, dims))
@@ -31,7 +51,7 @@ Sharding wantedBy(const GraphNode &node, const Choice &choice, size_t in) {
       llvm::is_contained(node.linear[static_cast<size_t>(choice.linear)], in))
     sharding.unreduced = choice.open;
   sharding.combine = node.combine;
-  return nested(node.outerIn, sharding);
+  return nested(node.outerIn, std::move(sharding));
 }
 
 Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out) {
@@ -43,8 +63,9 @@ Sharding computedBy(const GraphNode &node, const Choice &choice, size_t out) {
       sharding.unreduced.insert(sharding.unreduced.end(), axes.begin(), axes.end());
       sharding.combine = loop.combine;
     }
-  sharding.unreduced = ordered(sharding.unreduced);
-  return nested(node.outerOut, sharding);
+  if (sharding.unreduced.size() > 1)
+    sharding.unreduced = ordered(std::move(sharding.unreduced));
+  return nested(node.outerOut, std::move(sharding));
 }
 
 /// The flops of products.
@@ -143,22 +164,26 @@ void Modes::findAlike() {
   }
 }
 
-Axes Modes::projected(const std::shared_ptr<const MeshCoordinates> &mesh, const Axes &axes) const {
+bool Modes::isActive(const std::shared_ptr<const MeshCoordinates> &mesh, size_t axis) const {
+  return llvm::any_of(active,
+                      [&](const MeshAxisRef &one) { return one.mesh == mesh && one.axis == axis; });
+}
+
+Axes Modes::projected(const std::shared_ptr<const MeshCoordinates> &mesh, Axes axes) const {
+  if (llvm::all_of(axes, [&](const AxisRef &axis) { return isActive(mesh, axis.axis); }))
+    return axes;
   Axes left;
   for (const AxisRef &axis : axes)
-    if (llvm::any_of(active, [&](const MeshAxisRef &one) {
-          return one.mesh == mesh && one.axis == axis.axis;
-        }))
+    if (isActive(mesh, axis.axis))
       append(left, axis);
   return left;
 }
 
-Sharding Modes::projected(const Sharding &sharding) const {
-  Sharding left = sharding;
-  for (Axes &axes : left.dims)
-    axes = projected(sharding.mesh, axes);
-  left.unreduced = projected(sharding.mesh, sharding.unreduced);
-  return left;
+Sharding Modes::projected(Sharding sharding) const {
+  for (Axes &axes : sharding.dims)
+    axes = projected(sharding.mesh, std::move(axes));
+  sharding.unreduced = projected(sharding.mesh, std::move(sharding.unreduced));
+  return sharding;
 }
 
 double Modes::workOf(const GraphNode &node, int number, const Mode &mode) const {
@@ -189,6 +214,7 @@ double Modes::workOf(const GraphNode &node, int number, const Mode &mode) const 
 Mode Modes::make(int number, Choice choice) {
   const GraphNode &node = graph.nodes[static_cast<size_t>(number)];
   Mode mode;
+  mode.number = ++modeCount;
   mode.choice = std::move(choice);
   for (size_t in = 0; in < node.ins.size(); ++in)
     mode.wants.push_back(prices.intern(projected(wantedBy(node, mode.choice, in))));
@@ -252,8 +278,7 @@ static bool has(const Axes &axes, size_t axis) {
 }
 
 const std::vector<Mode> &Modes::placing(int number, const Mode &now, const MeshAxisRef &axis) {
-  const auto axisNumber = static_cast<unsigned>(llvm::find(active, axis) - active.begin());
-  const std::vector<Mode> *&found = placed[{&now, axisNumber}];
+  const std::vector<Mode> *&found = placed[{&now, numberOf(axis)}];
   if (!found)
     found = &findPlacing(firstAlike[static_cast<size_t>(number)], now.choice, axis);
   return *found;
@@ -316,15 +341,15 @@ std::vector<Mode> Modes::makePlacing(int number, Choice base, const MeshAxisRef 
   for (int loop = 0; loop < static_cast<int>(node.rule.loops.size()); ++loop) {
     if (!isFree(loop))
       continue;
-    Choice inner = base, outer = base;
-    Axes &axes = inner.loops[static_cast<size_t>(loop)];
-    append(axes, ref);
+    Choice inner = base;
+    append(inner.loops[static_cast<size_t>(loop)], ref);
     offer(std::move(inner));
+    if (base.loops[static_cast<size_t>(loop)].empty())
+      continue;
+    Choice outer = base;
     Axes &first = outer.loops[static_cast<size_t>(loop)];
-    if (!first.empty()) {
-      first.insert(first.begin(), ref);
-      offer(std::move(outer));
-    }
+    first.insert(first.begin(), ref);
+    offer(std::move(outer));
   }
   // If a dimension has several loops, the axis may be split among them.
   for (const auto *values : {&node.rule.operands, &node.rule.results})

@@ -15,6 +15,37 @@ struct Mode {
   Choice choice;
   llvm::SmallVector<int, 3> wants, gives; // shardings of operands and results
   double work = 0;
+  unsigned number = 0; // counts all modes that are made
+};
+
+/// A number that depends on all bits of `value`, so that a sum of such numbers tells what was
+/// added.
+uint64_t scattered(uint64_t value);
+
+/// The distinct shardings that the uses of a value want, each with the number of uses that want it.
+class Wants {
+public:
+  struct Want {
+    int sharding, uses;
+  };
+
+  llvm::ArrayRef<Want> list() const { return all; }
+  bool contain(int sharding) const {
+    return llvm::any_of(all, [&](const Want &one) { return one.sharding == sharding; });
+  }
+  /// A number for what is wanted, in whatever order it was added.
+  uint64_t state() const { return sum; }
+
+  void clear() {
+    all.clear();
+    sum = 0;
+  }
+  /// Adds uses, or removes them if `uses` is negative.
+  void add(int sharding, int uses);
+
+private:
+  llvm::SmallVector<Want, 2> all;
+  uint64_t sum = 0;
 };
 
 struct MeshAxisRef {
@@ -47,16 +78,21 @@ public:
   /// `axis` must be active.
   const std::vector<Mode> &placing(int node, const Mode &now, const MeshAxisRef &axis);
 
+  /// Counts the active axes.
+  unsigned numberOf(const MeshAxisRef &axis) const {
+    return static_cast<unsigned>(llvm::find(active, axis) - active.begin());
+  }
+
 private:
   /// Sets `firstAlike`.
   void findAlike();
   const std::vector<Mode> &findPlacing(int node, const Choice &now, const MeshAxisRef &axis);
   Mode make(int node, Choice choice);
   std::vector<Mode> makePlacing(int node, Choice base, const MeshAxisRef &axis);
-  /// The axes that are active.
-  Axes projected(const std::shared_ptr<const numerics::MeshCoordinates> &mesh,
-                 const Axes &axes) const;
-  Sharding projected(const Sharding &sharding) const;
+  bool isActive(const std::shared_ptr<const numerics::MeshCoordinates> &mesh, size_t axis) const;
+  /// Those of the axes that are active.
+  Axes projected(const std::shared_ptr<const numerics::MeshCoordinates> &mesh, Axes axes) const;
+  Sharding projected(Sharding sharding) const;
   double workOf(const GraphNode &node, int number, const Mode &mode) const;
 
   const ShardingGraph &graph;
@@ -76,6 +112,7 @@ private:
   std::vector<std::deque<Placing>> made;
   std::vector<std::vector<std::deque<Placing>>> earlier; // before activate()
   std::deque<Mode> singles;
+  unsigned modeCount = 0;
 };
 
 } // namespace tilewright::distribute

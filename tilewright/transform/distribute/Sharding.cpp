@@ -153,7 +153,7 @@ bool Sharding::operator==(const Sharding &other) const {
   if (isReplicated() || other.isReplicated())
     return isReplicated() == other.isReplicated();
   return mesh == other.mesh && dims == other.dims &&
-         ordered(unreduced) == ordered(other.unreduced) &&
+         (unreduced == other.unreduced || ordered(unreduced) == ordered(other.unreduced)) &&
          (unreduced.empty() || combine == other.combine);
 }
 

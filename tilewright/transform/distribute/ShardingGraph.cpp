@@ -13,7 +13,7 @@ namespace tilewright::distribute {
 
 using numerics::AxisRef;
 
-Sharding nested(const Sharding &outer, const Sharding &inner) {
+Sharding nested(const Sharding &outer, Sharding inner) {
   if (outer.isReplicated())
     return inner;
   if (inner.isReplicated())

@@ -108,7 +108,7 @@ bool divides(const ShardingGraph &graph, const GraphNode &node, const Choice &ch
 llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 1> linearOperands(mlir::Operation *op);
 
 /// `outer`, with each of its shards sharded further by `inner`.
-Sharding nested(const Sharding &outer, const Sharding &inner);
+Sharding nested(const Sharding &outer, Sharding inner);
 
 } // namespace tilewright::distribute
 

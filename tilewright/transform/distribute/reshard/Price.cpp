@@ -147,31 +147,42 @@ static std::optional<double> simplePrice(const Sharding &from, const Sharding &t
 double Prices::reshard(int type, int from, int to) {
   if (from == to || type < 0)
     return 0;
-  auto [entry, isNew] = reshards[static_cast<size_t>(type)].try_emplace(
-      static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to), 0);
-  if (!isNew)
-    return entry->second;
+  const uint64_t pair = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
+  Recent &last =
+      recent[(pair * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(type) * 0xBF58476D1CE4E5B9) >>
+             (64 - recentBits)];
+  if (last.type != type || last.pair != pair) {
+    auto [entry, isNew] = reshards[static_cast<size_t>(type)].try_emplace(pair, 0);
+    if (isNew)
+      entry->second = computeReshard(type, from, to);
+    last = {pair, type, entry->second};
+  }
+  return last.price;
+}
+
+double Prices::computeReshard(int type, int from, int to) {
   const TensorType &tensor = types[static_cast<size_t>(type)];
   const Sharding &one = (*this)[from], &other = (*this)[to];
   if (one.isReplicated() || other.isReplicated() || one.mesh == other.mesh)
     if (std::optional<double> price = simplePrice(one, other, tensor.bytes, ratios.message))
-      return entry->second = *price;
+      return *price;
   const ReshardTraffic sent = trafficOf(one, other, tensor.shape, tensor.elementBytes, known);
-  return entry->second = sent.amount + sent.exchanges * ratios.message;
+  return sent.amount + sent.exchanges * ratios.message;
 }
 
 Prices::Route Prices::route(int type, int computed, ArrayRef<int> wanted) {
   Route best{0, computed};
+  SmallVector<double, 4> direct;
   for (int want : wanted)
-    best.price += reshard(type, computed, want);
+    best.price += direct.emplace_back(reshard(type, computed, want));
   if (best.price == 0 || wanted.size() < 2)
     return best;
   // If several uses want different shards of a sum, gather the sum only once.
-  for (int home : wanted) {
-    double price = reshard(type, computed, home);
-    for (int want : wanted)
+  for (auto [home, first] : llvm::zip_equal(wanted, direct)) {
+    double price = first;
+    for (auto [want, other] : llvm::zip_equal(wanted, direct))
       if (want != home)
-        price += std::min(reshard(type, computed, want), reshard(type, home, want));
+        price += std::min(other, reshard(type, home, want));
     if (price < best.price)
       best = {price, home};
   }

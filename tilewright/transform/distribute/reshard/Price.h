@@ -59,6 +59,8 @@ public:
   PriceRatios ratios;
 
 private:
+  double computeReshard(int type, int from, int to);
+
   struct TensorType {
     std::vector<int64_t> shape;
     double bytes, elementBytes;
@@ -68,6 +70,14 @@ private:
   std::vector<TensorType> types;
   llvm::DenseMap<mlir::Type, int> typeNumbers;
   std::vector<llvm::DenseMap<uint64_t, double>> reshards; // of each type, by both shardings
+  /// The last price that was found in each place of a small table, which is looked at first.
+  struct Recent {
+    uint64_t pair = 0; // of shardings
+    int type = -1;
+    double price = 0;
+  };
+  static constexpr unsigned recentBits = 11;
+  std::vector<Recent> recent = std::vector<Recent>(size_t(1) << recentBits);
   KnownReshards known;
 };
 

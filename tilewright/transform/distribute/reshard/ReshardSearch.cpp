@@ -49,6 +49,7 @@ public:
   }
 
   std::vector<ReshardStep> run() {
+    nodes.reserve(64);
     const std::vector<ReshardStep> direct = throughReplicated();
     for (const ReshardStep &step : direct)
       bound = bound + priceOf(step);
@@ -58,7 +59,7 @@ public:
       const Entry entry = queue.top();
       queue.pop();
       const auto index = static_cast<size_t>(entry.node);
-      if (nodes[index].price != best.lookup(keyOf(nodes[index].step.to)))
+      if (nodes[index].price != nodes[index].known->second)
         continue; // a cheaper path was found since
       if (nodes[index].step.to == problem.to)
         return pathTo(entry.node);
@@ -69,19 +70,24 @@ public:
         break;
       const Placement at = nodes[index].step.to;
       soFar = nodes[index].price;
-      forEachStep(at, [&](ReshardStep step) {
-        const Price price = soFar + priceOf(step);
-        reach(entry.node, std::move(step), price);
-      });
+      forEachStep(at, [&](const Step &step) { reach(entry.node, step, soFar + priceOf(step)); });
     }
     return direct;
   }
 
 private:
+  /// A step that may be taken. Most are not, so it refers to what it consists of.
+  struct Step {
+    ExchangeKind kind;
+    const Placement &to;
+    const Ids &group;
+    double wireElements;
+  };
   struct Node {
     ReshardStep step;
     Price price;
     int parent;
+    const llvm::StringMapEntry<Price> *known; // the price of the best path to the placement
   };
   struct Entry {
     Price estimate; // of the whole path
@@ -90,12 +96,12 @@ private:
       return std::tie(estimate, node) > std::tie(other.estimate, other.node);
     }
   };
-  using Visit = llvm::function_ref<void(ReshardStep)>;
+  using Visit = llvm::function_ref<void(const Step &)>;
 
   int64_t wireOf(double elements) const {
     return std::llround(elements * static_cast<double>(unit));
   }
-  Price priceOf(const ReshardStep &step) const {
+  template <typename AnyStep> Price priceOf(const AnyStep &step) const {
     const bool sends = step.kind != ExchangeKind::slice && step.kind != ExchangeKind::open;
     return {wireOf(step.wireElements), sends, 1 + static_cast<int>(step.group.size())};
   }
@@ -115,7 +121,7 @@ private:
     return soFar.wire + wireOf(wireElements) > bound.wire;
   }
 
-  void reach(int parent, ReshardStep step, const Price &price) {
+  void reach(int parent, const Step &step, const Price &price) {
     // One more exchange may move all remaining factors; a further step with one factor covers the
     // rest.
     const int64_t lacks = missing(step.to);
@@ -131,7 +137,7 @@ private:
       return;
     found->second = price;
     queue.push({estimate, static_cast<int>(nodes.size())});
-    nodes.push_back({std::move(step), price, parent});
+    nodes.push_back({{step.kind, step.to, step.group, step.wireElements}, price, parent, &*found});
   }
 
   /// Makes the search prefer placements close to the target to cheap ones.
@@ -291,12 +297,12 @@ private:
         next.dims[dim].push_back(id);
         if (mayPlace(id, dim, at.dims[dim], at.dims[dim].size()) &&
             canChange(dim, at.dims[dim], next.dims[dim]))
-          visit({ExchangeKind::slice, std::move(next), {id}, 0});
+          visit({ExchangeKind::slice, next, {id}, 0});
       }
       if (isOpenInTarget(id)) {
         Placement next = at;
         openAlong(next, id);
-        visit({ExchangeKind::open, std::move(next), {id}, 0});
+        visit({ExchangeKind::open, next, {id}, 0});
       }
     }
     // A shard is a term of the whole tensor, with zeros outside of the shard.
@@ -307,7 +313,7 @@ private:
         next.dims[dim].pop_back();
         openAlong(next, id);
         if (canChange(dim, at.dims[dim], next.dims[dim]))
-          visit({ExchangeKind::open, std::move(next), {id}, 0});
+          visit({ExchangeKind::open, next, {id}, 0});
       }
   }
 
@@ -323,20 +329,24 @@ private:
   }
 
   /// Visits all ways to append `ids` to the dimensions with `mayGain`, in every order.
-  void forEachAppended(const Lists &lists, const Ids &ids, llvm::function_ref<bool(size_t)> mayGain,
-                       llvm::function_ref<void(const Lists &)> visit) const {
-    Lists appended = lists;
-    auto place = [&](const auto &self, size_t next) -> void {
-      if (next == ids.size())
-        return visit(appended);
+  void forEachAppended(const Placement &start, const Ids &ids,
+                       llvm::function_ref<bool(size_t)> mayGain,
+                       llvm::function_ref<void(const Placement &)> visit) const {
+    const Lists &lists = start.dims;
+    Placement next = start;
+    Lists &appended = next.dims;
+    auto place = [&](const auto &self, size_t number) -> void {
+      if (number == ids.size())
+        return visit(next);
       for (size_t dim = 0; dim < lists.size(); ++dim) {
         if (!mayGain(dim))
           continue;
         for (size_t at = lists[dim].size(); at <= appended[dim].size(); ++at) {
-          if (!mayPlace(ids[next], dim, appended[dim], at))
+          if (!mayPlace(ids[number], dim, appended[dim], at))
             continue;
-          appended[dim].insert(appended[dim].begin() + static_cast<std::ptrdiff_t>(at), ids[next]);
-          self(self, next + 1);
+          appended[dim].insert(appended[dim].begin() + static_cast<std::ptrdiff_t>(at),
+                               ids[number]);
+          self(self, number + 1);
           appended[dim].erase(appended[dim].begin() + static_cast<std::ptrdiff_t>(at));
         }
       }
@@ -371,13 +381,11 @@ private:
       if (isTooDear(static_cast<double>(elements) * others / (others + 1)))
         continue; // padding only adds to it
       forEachAppended(
-          next.dims, group, [&](size_t d) { return leaving[d] == 0; },
-          [&](const Lists &lists) {
-            if (canChange(at.dims, lists))
-              visit({ExchangeKind::allToAll,
-                     {lists, at.unreduced},
-                     group,
-                     static_cast<double>(paddedElements(at, lists)) * others / (others + 1)});
+          next, group, [&](size_t d) { return leaving[d] == 0; },
+          [&](const Placement &to) {
+            if (canChange(at.dims, to.dims))
+              visit({ExchangeKind::allToAll, to, group,
+                     static_cast<double>(paddedElements(at, to.dims)) * others / (others + 1)});
           });
     }
   }
@@ -421,13 +429,11 @@ private:
         continue;
       visit({ExchangeKind::allReduce, next, group, 2 * sent});
       forEachAppended(
-          at.dims, group, [](size_t) { return true; },
-          [&](const Lists &lists) {
-            if (canChange(at.dims, lists))
-              visit({ExchangeKind::reduceScatter,
-                     {lists, next.unreduced},
-                     group,
-                     static_cast<double>(paddedElements(at, lists)) * share});
+          next, group, [](size_t) { return true; },
+          [&](const Placement &to) {
+            if (canChange(at.dims, to.dims))
+              visit({ExchangeKind::reduceScatter, to, group,
+                     static_cast<double>(paddedElements(at, to.dims)) * share});
           });
     }
   }
