@@ -15,12 +15,46 @@ MESHES = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4), (2, 2, 2)]}
 
 
 @dataclasses.dataclass
+class Parts:
+    """A mesh whose axes are parts of the axes of another mesh: (axis, product of the parts before it, size, size of the axis)."""
+
+    parts: list
+
+    @classmethod
+    def whole(cls, mesh):
+        return cls([(axis, 1, size, size) for axis, size in enumerate(mesh)])
+
+    @classmethod
+    def draw(cls, rng, mesh):
+        """Divides the axes that can be divided."""
+        parts = []
+        for axis, size in enumerate(mesh):
+            first = rng.choice([k for k in (2, 4) if k < size and size % k == 0] or [size])
+            parts += [(axis, 1, first, size), (axis, first, size // first, size)][: 1 + (first < size)]
+        return cls(parts)
+
+    def mesh(self):
+        return tuple(size for _, _, size, _ in self.parts)
+
+    def names(self, numbers):
+        """The parts with these numbers as sdy writes them: neighbours are one part."""
+        merged = []
+        for axis, before, size, whole in (self.parts[number] for number in numbers):
+            if merged and merged[-1][0] == axis and merged[-1][1] * merged[-1][2] == before:
+                merged[-1][2] *= size
+            else:
+                merged.append([axis, before, size, whole])
+        return [f'"a{axis}"' + ("" if size == whole else f":({before}){size}") for axis, before, size, whole in merged]
+
+
+@dataclasses.dataclass
 class Cut:
     """The mesh axes of each dimension, by number."""
 
     mesh: tuple
     dims: list
     order: tuple | None = None  # the device at each place of the mesh, if not in order
+    parts: Parts | None = None  # if `mesh` consists of parts of axes
 
     def count(self, dim):
         return int(np.prod([self.mesh[axis] for axis in self.dims[dim]], dtype=np.int64))
@@ -35,7 +69,8 @@ class Cut:
         return array
 
     def text(self):
-        dims = ["{" + ", ".join(f'"a{axis}"' for axis in axes) + "}" for axes in self.dims]
+        parts = self.parts or Parts.whole(self.mesh)
+        dims = ["{" + ", ".join(parts.names(axes)) + "}" for axes in self.dims]
         return f"{{sdy.sharding = #sdy.sharding<@mesh, [{', '.join(dims)}]>}}"
 
 
@@ -69,22 +104,31 @@ def with_shardings(text, mesh, inputs, results, order=None):
     return f"{head}  sdy.mesh @mesh = <[{axes}]{devices_in_order}>\n  func.func public @main({arguments}) -> ({types}) {{\n{rest}"
 
 
-def with_constraints(text, mesh, rng, chance):
-    """Constrains some values of the main function to random shardings, whose dimensions need not be divisible."""
+def with_constraints(text, parts, rng, chance):
+    """Constrains some values of the main function to random shardings.
+
+    Dimensions need not be divisible, some are open, and along some axes the value is to be a partial sum.
+    """
     head, body = re.match(r"(.*?  func\.func public @main\(.*?\{\n)(.*)", text, re.S).groups()
     lines = body.split("\n")
     for at in range(len(lines) - 1, -1, -1):
         made = re.fullmatch(r"    (%\w+) = .*?[ >](tensor<((?:\d+x)*)\w+>)", lines[at])
-        if not made or rng.random() >= chance:
+        if not made or rng.random() >= chance or lines[at + 1].startswith("     reducer("):
             continue
         value, type, shape = made.groups()
-        dims = [[] for _ in shape.split("x")[:-1]]
-        for axis in rng.sample(range(len(mesh)), len(mesh)):
-            if dims and rng.random() < 0.7:
-                rng.choice(dims).append(f'"a{axis}"')
-        axes = ", ".join("{" + ", ".join(dim) + "}" for dim in dims)
+        dims, unreduced = [[] for _ in shape.split("x")[:-1]], []
+        may_be_sum = rng.random() < 0.2
+        for axis in rng.sample(range(len(parts.parts)), len(parts.parts)):
+            if may_be_sum and rng.random() < 0.3:
+                unreduced.append(axis)
+            elif dims and rng.random() < 0.7:
+                rng.choice(dims).append(axis)
+        named = [parts.names(dim) + ["?"] * (rng.random() < 0.1) for dim in dims]
+        axes = "[" + ", ".join("{" + ", ".join(dim) + "}" for dim in named) + "]"
+        if unreduced:
+            axes += f", unreduced={{{', '.join(parts.names(sorted(unreduced)))}}}"
         rest = re.sub(rf"{value}(?![\w#:])", f"%constrained{at}", "\n".join(lines[at + 1 :]))
-        lines[at + 1 :] = [f"    %constrained{at} = sdy.sharding_constraint {value} <@mesh, [{axes}]> : {type}", *rest.split("\n")]
+        lines[at + 1 :] = [f"    %constrained{at} = sdy.sharding_constraint {value} <@mesh, {axes}> : {type}", *rest.split("\n")]
     return head + "\n".join(lines)
 
 
@@ -111,15 +155,16 @@ class Case:
         self.mesh, self.part = mesh, f"{self.name}-{devices}"
         # Half of the programs shard the batch: then most ops have operands with the same sharding.
         is_batch = self.rng.random() < 0.5
-        self.cuts = [draw_cut(self.rng, mesh, a.shape, 0.8, is_batch) for a in self.arguments]
-        self.results = [draw_cut(self.rng, mesh, shape, 0.3) for shape, _ in self.outputs]
+        parts = Parts.draw(self.rng, mesh) if self.rng.random() < 0.3 else Parts.whole(mesh)
+        self.cuts = [draw_cut(self.rng, parts.mesh(), a.shape, 0.8, is_batch) for a in self.arguments]
+        self.results = [draw_cut(self.rng, parts.mesh(), shape, 0.3) for shape, _ in self.outputs]
         order = tuple(self.rng.sample(range(devices), devices)) if self.rng.random() < 0.25 else None
         if order == tuple(range(devices)):
             order = None  # sdy does not write this
         for cut in (*self.cuts, *self.results):
-            cut.order = order
+            cut.order, cut.parts = order, parts
         text = with_shardings(self.text, mesh, self.cuts, self.results, order)
-        text = with_constraints(text, mesh, self.rng, self.rng.choice([0, 0.2]))
+        text = with_constraints(text, parts, self.rng, self.rng.choice([0, 0.2]))
         self.whole_file().write_text(re.sub(r"^module(?: @\S+)?", f"module @{self._symbol()}", text, count=1, flags=re.M))
         # The whole phase simplifies first; without that, more ops are divided.
         return self.rng.choice([("--distribute",), ("--simplify-inline", "--distribute-split")])

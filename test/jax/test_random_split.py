@@ -6,11 +6,13 @@ Parameters get random shardings on a random mesh, some results too. `distribute-
 and the evaluator runs it on all devices at once, including its collectives. The reference is the whole program on one
 device. Sums over sharded dimensions have another order, which the bounds of a value allow for (random_programs.py,
 agreement.py); exact values stay exact. The summary counts the ops that every device computes whole although an operand
-is sharded: if a rule is lost, its op appears there.
+is sharded: if a rule is lost, its op appears there. It also counts the programs that have each kind of op.
 """
 
 import dataclasses
+import collections
 import random
+import re
 
 import agreement
 import artifacts
@@ -20,6 +22,7 @@ import dividing
 import jax
 import numpy as np
 import pytest
+import random_chains
 import random_other_kinds
 import random_programs
 import random_sharded_rules
@@ -30,14 +33,17 @@ SIZES = (8, 16, 4, 8, 2, 3, 1)  # most are divisible by the number of shards
 # For programs whose class does not allow for partial sums that are rounded to bf16 before they are added: two bf16
 # ulps, in f32 ulps.
 ROUNDED = {"small_types.mixed_precision_training_step": 2 * 2**16}
-RULES = random_sharded_rules.RULES + random_other_kinds.RULES
+RULES = random_sharded_rules.RULES + random_other_kinds.RULES + random_chains.RULES
 NOBODY = artifacts.Case("", "", 1, b"", [], [])
 
 
-def finish(config, what, count, wrong, collectives, whole, runs):
+def finish(config, what, cases, wrong, collectives, whole, runs):
+    count = len(cases)
+    kinds = collections.Counter(kind for case in cases for kind in set(re.findall(r"\b(?:stablehlo|chlo)\.\w+", case.text)))
     config.stash[conftest.SUMMARY] = config.stash.get(conftest.SUMMARY, []) + [
         f"{what}: {count} programs on 2, 4 and 8 devices, {len(wrong)} of {runs} disagree; {dict(collectives)}",
         f"{what}: ops with a sharded operand that every device computes whole: {dict(whole.most_common()) or 'none'}",
+        f"{what}: programs with each of {len(kinds)} kinds of ops: {dict(kinds.most_common())}",
     ]
     assert collectives["all_reduce"] and collectives["all_gather"]
     if wrong:
@@ -51,8 +57,9 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
         rng = random.Random(f"{seed}/{i}")
         program = random_programs.seeded_program(f"split/{seed}/{i}", SIZES, RULES)
         function = program.function()
-        # The other values are used only inside the program, so that they may be sharded.
-        kept = sorted(rng.sample(range(len(program.lines)), min(len(program.lines), rng.randint(1, 3))))
+        # The last value depends on most others; these are used only inside the program, so that they may be sharded.
+        last = len(program.lines) - 1
+        kept = sorted([*rng.sample(range(last), min(last, rng.randint(0, 2))), last])
         program = dataclasses.replace(program, outputs=tuple(program.outputs[k] for k in kept))
         with jax.enable_x64(True):
             arguments = program.arguments()
@@ -69,7 +76,7 @@ def test_random_programs_in_pieces(tmp_path, pytestconfig):
         )
         return word and f"{program.source()}{word}"
 
-    finish(pytestconfig, f"seed {seed}", count, *dividing.compare(cases, tmp_path, judge))
+    finish(pytestconfig, f"seed {seed}", cases, *dividing.compare(cases, tmp_path, judge))
 
 
 def test_programs_of_the_catalog_in_pieces(tmp_path, pytestconfig):
@@ -95,4 +102,4 @@ def test_programs_of_the_catalog_in_pieces(tmp_path, pytestconfig):
                 return f"output {index} of device {device} is {distance:.4g} ulps away, {allowed} are allowed"
         return None
 
-    finish(pytestconfig, "catalog", len(cases), *dividing.compare(cases, tmp_path, judge))
+    finish(pytestconfig, "catalog", cases, *dividing.compare(cases, tmp_path, judge))
