@@ -3,6 +3,8 @@
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/transform/distribute/rules/Rules.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace tilewright::distribute {
@@ -67,13 +69,15 @@ static void fold(stablehlo::ConcatenateOp op) {
   state.addAttribute("call_target_name", builder.getStringAttr(target));
   state.addAttribute(dimName, builder.getI64IntegerAttr(static_cast<int64_t>(dim)));
   state.addAttribute(runsName, builder.getDenseI64ArrayAttr(numbers));
-  SmallVector<Value> inputs(op.getInputs());
+  llvm::SmallSetVector<Operation *, 4> slices; // one may be concatenated with itself
+  for (Value input : op.getInputs())
+    if (auto slice = input.getDefiningOp<stablehlo::SliceOp>())
+      slices.insert(slice);
   op.getResult().replaceAllUsesWith(builder.create(state)->getResult(0));
   op.erase();
-  for (Value input : inputs)
-    if (Operation *slice = input.getDefiningOp(); slice && isa<stablehlo::SliceOp>(slice))
-      if (slice->use_empty() && input == slice->getResult(0))
-        slice->erase();
+  for (Operation *slice : slices)
+    if (slice->use_empty())
+      slice->erase();
 }
 
 void foldSlices(func::FuncOp main) {

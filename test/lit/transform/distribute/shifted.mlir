@@ -245,3 +245,20 @@ module @empty_slices attributes {mhlo.num_partitions = 4 : i32} {
     return %1 : tensor<0x8xf32>
   }
 }
+
+// -----
+
+/// A slice that is concatenated with itself is erased once; a sanitizer sees more.
+
+// CHECK-LABEL: module @slice_twice
+//   CHECK-NOT:   all_gather
+//       CHECK:   collective_permute
+module @slice_twice attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @main(%x: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+      -> (tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+    %0 = stablehlo.slice %x [8:40, 0:6] : (tensor<64x6xf32>) -> tensor<32x6xf32>
+    %1 = stablehlo.concatenate %0, %0, dim = 0 : (tensor<32x6xf32>, tensor<32x6xf32>) -> tensor<64x6xf32>
+    return %1 : tensor<64x6xf32>
+  }
+}
