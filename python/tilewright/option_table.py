@@ -27,6 +27,8 @@ class OptionTable:
     """Machine to compile for: a chip by name, or vgpu: and a GPU's name; changes what is compiled."""
     compile_processors: int | None = None
     """Number of SMs of the GPU that a program may use; 0 for all SMs of the chip; changes what is compiled."""
+    compile_gpu_accuracy: str | None = None
+    """Accuracy of functions of f32 on NVIDIA GPUs: full, balanced or fast; changes what is compiled."""
     compile_dump_dir: str | None = None
     """Folder for dumps of the module after each phase; changes neither code nor results."""
     compile_verify: bool | None = None
@@ -127,6 +129,7 @@ NAMES = {
     "import_max_parts": "import.max-parts",
     "compile_target": "compile.target",
     "compile_processors": "compile.processors",
+    "compile_gpu_accuracy": "compile.gpu-accuracy",
     "compile_dump_dir": "compile.dump-dir",
     "compile_verify": "compile.verify",
     "compile_max_seconds": "compile.max-seconds",

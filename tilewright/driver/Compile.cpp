@@ -176,12 +176,15 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   return executable;
 }
 
-static Status checkOptions(const CommunicateOptions &options) {
-  for (std::string_view known : {"auto", "always", "never"})
-    if (options.windows == known)
-      return Status();
-  return Status(Error::optionValue, concat("communicate.windows is '", options.windows,
-                                           "', expected auto, always or never"));
+static Status checkOptions(const Options &options) {
+  const std::string &windows = options.communicate.windows, &accuracy = options.compile.gpuAccuracy;
+  if (windows != "auto" && windows != "always" && windows != "never")
+    return Status(Error::optionValue,
+                  concat("communicate.windows is '", windows, "', expected auto, always or never"));
+  if (accuracy != "full" && accuracy != "balanced" && accuracy != "fast")
+    return Status(Error::optionValue, concat("compile.gpu-accuracy is '", accuracy,
+                                             "', expected full, balanced or fast"));
+  return Status();
 }
 
 /// The cheapest program is kept if it fits into the memory of a device. Otherwise compiles again,
@@ -189,7 +192,7 @@ static Status checkOptions(const CommunicateOptions &options) {
 /// begin early; the estimate may be too low, so then once more with half of the memory.
 static Result<artifact::Executable> compileFor(const target::Target &target, ModuleOp module,
                                                const CompileRequest &request) {
-  TILEWRIGHT_TRY(checkOptions(request.options.communicate));
+  TILEWRIGHT_TRY(checkOptions(request.options));
   const bool mayRetry = request.deviceMemory > 0 && request.partitions > 1;
   OwningOpRef<ModuleOp> original = mayRetry ? module.clone() : nullptr;
   Result<artifact::Executable> compiled = compileOnce(target, module, request);

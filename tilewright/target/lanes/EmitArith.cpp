@@ -5,6 +5,7 @@
 #include "tilewright/target/lanes/RegionEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Intrinsics.h"
 
 using namespace llvm;
@@ -166,6 +167,39 @@ Results emitFromInteger(LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, 
   return {b.scalarCall("convert", wide, to, x)};
 }
 
+/// a / c by the instructions for ops that may approximate; null if the op may not, or if the
+/// machine has none.
+Value *divideFast(LaneBuilder &b, arith::FastMathFlags flags, Value *a, Value *c) {
+  if (!a->getType()->isFloatTy())
+    return nullptr;
+  if (bitEnumContainsAny(flags, arith::FastMathFlags::arcp) && b.machine.fastReciprocal) {
+    // One step of Newton's method makes it correctly rounded but for few operands.
+    Value *estimate = b.ir.CreateIntrinsic(a->getType(), b.machine.fastReciprocal, {c});
+    Value *error = b.multiplyAdd(b.ir.CreateFNeg(c), estimate, b.real(c, 1.0));
+    Value *reciprocal = b.multiplyAdd(estimate, error, estimate);
+    auto *constant = dyn_cast<ConstantFP>(a);
+    return constant && constant->isExactlyValue(1.0) ? reciprocal : b.ir.CreateFMul(a, reciprocal);
+  }
+  if (bitEnumContainsAny(flags, arith::FastMathFlags::afn) && b.machine.fastDivide)
+    return b.ir.CreateIntrinsic(a->getType(), b.machine.fastDivide, {a, c});
+  return nullptr;
+}
+
+/// min(max(x, 0), 1) as one instruction, which a multiplication or addition before it includes;
+/// null if this is something else.
+Value *saturate(LaneBuilder &b, Value *larger, Value *one) {
+  auto *inner = dyn_cast<IntrinsicInst>(larger);
+  auto isConstant = [](Value *value, double expected) {
+    auto *constant = dyn_cast<ConstantFP>(value);
+    return constant && constant->isExactlyValue(expected);
+  };
+  if (!b.machine.saturate || !inner || inner->getIntrinsicID() != Intrinsic::maxnum ||
+      !inner->getType()->isFloatTy() || !isConstant(inner->getArgOperand(1), 0) ||
+      !isConstant(one, 1))
+    return nullptr;
+  return b.ir.CreateIntrinsic(b.machine.saturate, {inner->getArgOperand(0)});
+}
+
 } // namespace
 
 void addArithEmitters(OpTable &table) {
@@ -185,7 +219,14 @@ void addArithEmitters(OpTable &table) {
   addFloat<arith::AddFOp, Instruction::FAdd>(table);
   addFloat<arith::SubFOp, Instruction::FSub>(table);
   addFloat<arith::MulFOp, Instruction::FMul>(table);
-  addFloat<arith::DivFOp, Instruction::FDiv>(table);
+  add<arith::DivFOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        const arith::FastMathFlags flags = mlir::cast<arith::DivFOp>(op).getFastmath();
+        Value *quotient = divideFast(b, flags, x[0].value, x[1].value);
+        if (!quotient)
+          quotient = b.ir.CreateFDiv(x[0].value, x[1].value);
+        return {{b.round(quotient, op->getResult(0).getType())}};
+      });
   add<arith::RemFOp>(
       table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
         Value *rest = emitRemainder(b, {x[0].value, x[1].value});
@@ -198,7 +239,11 @@ void addArithEmitters(OpTable &table) {
   addIntrinsic<arith::MaximumFOp, Intrinsic::maximum>(table);
   addIntrinsic<arith::MinimumFOp, Intrinsic::minimum>(table);
   addIntrinsic<arith::MaxNumFOp, Intrinsic::maxnum>(table);
-  addIntrinsic<arith::MinNumFOp, Intrinsic::minnum>(table);
+  add<arith::MinNumFOp>(
+      table, [](LaneBuilder &b, mlir::Operation *, ArrayRef<Lanes> x, unsigned) -> Results {
+        Value *clamped = saturate(b, x[0].value, x[1].value);
+        return {{clamped ? clamped : b.intrinsic(Intrinsic::minnum, {x[0].value, x[1].value})}};
+      });
   addResize<arith::ExtSIOp, true>(table);
   addResize<arith::ExtUIOp, false>(table);
   addResize<arith::TruncIOp, true>(table);

@@ -55,7 +55,16 @@ void addMathEmitters(OpTable &table) {
 
   addFunction<math::RoundOp, emitRound>(table);
   addFunction<math::FmaOp, emitFma>(table);
-  addFunction<math::RsqrtOp, emitRsqrt>(table);
+  add<math::RsqrtOp>(
+      table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {
+        Value *value = x[0].value;
+        const bool mayApproximate = bitEnumContainsAny(cast<math::RsqrtOp>(op).getFastmath(),
+                                                       mlir::arith::FastMathFlags::afn);
+        Value *result = mayApproximate && b.machine.fastRsqrt && value->getType()->isFloatTy()
+                            ? b.ir.CreateIntrinsic(b.machine.fastRsqrt, {value})
+                            : emitRsqrt(b, {value});
+        return {{b.round(result, op->getResult(0).getType())}};
+      });
   addFunction<math::ExpOp, emitExp>(table);
   add<math::Exp2Op>(
       table, [](LaneBuilder &b, mlir::Operation *op, ArrayRef<Lanes> x, unsigned) -> Results {

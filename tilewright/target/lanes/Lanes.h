@@ -42,6 +42,14 @@ struct Machine {
   /// The intrinsic for 2^x of f32 with an error of 2 ulp, in which subnormal numbers are 0; 0 if
   /// there is none. Ops that may approximate (`afn`) use it.
   llvm::Intrinsic::ID fastExp2 = llvm::Intrinsic::not_intrinsic;
+  /// Intrinsics of f32 for ops that may approximate (`afn`): a / b within 2 ulp, and 1 / sqrt(x).
+  llvm::Intrinsic::ID fastDivide = llvm::Intrinsic::not_intrinsic;
+  llvm::Intrinsic::ID fastRsqrt = llvm::Intrinsic::not_intrinsic;
+  /// 1 / x of f32 within 1 ulp if x and the result are normal. Divisions that may multiply with a
+  /// reciprocal (`arcp`) use it.
+  llvm::Intrinsic::ID fastReciprocal = llvm::Intrinsic::not_intrinsic;
+  /// f32 clamped to [0, 1], where NaN becomes 0.
+  llvm::Intrinsic::ID saturate = llvm::Intrinsic::not_intrinsic;
   /// The widest vector register that is worth using; 0 if a lane is a GPU thread.
   unsigned vectorBytes = 0;
   Error refusal = Error::cpuScalarOp;

@@ -22,6 +22,10 @@ lanes::Machine elementMachine() {
           .hasMasks = false,
           .hasLibrary = false,
           .fastExp2 = llvm::Intrinsic::nvvm_ex2_approx_ftz,
+          .fastDivide = llvm::Intrinsic::nvvm_div_full,
+          .fastRsqrt = llvm::Intrinsic::nvvm_rsqrt_approx_f,
+          .fastReciprocal = llvm::Intrinsic::nvvm_rcp_approx_ftz_f,
+          .saturate = llvm::Intrinsic::nvvm_saturate_f,
           .vectorBytes = 0,
           .refusal = Error::gpuScalarOp};
 }

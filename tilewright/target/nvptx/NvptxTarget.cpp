@@ -69,6 +69,7 @@ public:
     passes.addPass(target::createLowerCustomCallsPass());
     passes.addPass(target::createLowerCollectivesPass());
     passes.addPass(target::createVerifyGpuOpsPass());
+    passes.addPass(createNvptxApproximatePass({.accuracy = options.gpuAccuracy}));
   }
 
   Result<target::GeneratedCode> generate(ModuleOp module, bool wantsBudgets) const override {
