@@ -143,7 +143,7 @@ def check_programs():
 def is_native(dump):
     """Whether the kernel that was compiled last gives the scales to the matrix unit. `dump` is the compiler's dump directory."""
     (lowered,) = pathlib.Path(dump).glob("*-lower.mlir")
-    return re.search(r"sm\.mma \w+ .* scales ", lowered.read_text()) is not None
+    return re.search(r"sm\.mma \w+ .* scales |tile\.dot .* scaled\(", lowered.read_text()) is not None
 
 
 def main(part, parts):

@@ -168,7 +168,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>, AttrSiz
     With scales, element `k` of lhs is multiplied by `lhs_scale[b…, m, k / block]`, and
     of rhs by `rhs_scale[b…, k / block, n]`, where `block` follows from the shapes.
     With `block`, operands and scales are bytes as in `exec.scaled_matmul`: elements of `lhs_type` and `rhs_type`, and
-    ordered scales of `scale_type`, `[groups of rows…, lines of 128 bytes, 128]`. Only pipelined products of chips that multiply with scales read these.
+    ordered scales of `scale_type`, `[groups of rows…, lines of 128 bytes, 128]`. Pipelined products of chips that multiply with scales read these, and MFMA from registers.
     With `tf32`, f32 elements are first rounded to the nearest value with 10 bits of mantissa, as
     matrix instructions of GPUs require. Ties are rounded either way: threads round them away from
     zero (as the evaluator does), the copy engine to even.

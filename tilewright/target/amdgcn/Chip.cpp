@@ -44,9 +44,7 @@ void attachTarget(ModuleOp module, const Chip &chip, int64_t computeUnits) {
   MLIRContext *context = module.getContext();
   context->loadDialect<exec::ExecDialect>();
   const tilewright::chips::AmdRates &r = ratesOf(chip);
-  // Products with block scales do not use the scaled MFMA of gfx950 yet: without a rate of f4,
-  // stages leave the scales in their order.
-  auto rates = exec::RatesAttr::get(context, r.f16, r.tf32, r.f8, r.s8, /*f4=*/0, r.matrixLatency,
+  auto rates = exec::RatesAttr::get(context, r.f16, r.tf32, r.f8, r.s8, r.f4, r.matrixLatency,
                                     r.copyLatency, r.lds, r.l2, r.memory, r.l2Bytes, /*cluster=*/1);
   // A thread may have all 512 registers of a lane, but then a SIMD holds one wave. Layouts are
   // chosen for two waves.

@@ -5,6 +5,9 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -32,6 +35,14 @@ static constexpr const char *unused[] = {
     "amdgpu-no-lds-kernel-id",   "amdgpu-no-flat-scratch-init", "amdgpu-no-workitem-id-y",
     "amdgpu-no-workitem-id-z"};
 
+/// Whether a function multiplies with block scales.
+static bool hasScaledProduct(Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    return call && call->getIntrinsicID() == Intrinsic::amdgcn_mfma_scale_f32_16x16x128_f8f6f4;
+  });
+}
+
 void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsOf) {
   LLVMContext &context = module.getContext();
   // Version 5 of code objects, which ROCm 6 loads; LLVM's default is newer.
@@ -47,6 +58,10 @@ void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsO
     function.addFnAttr("uniform-work-group-size", "true");
     for (const char *name : unused)
       function.addFnAttr(name);
+    // With sums in AGPRs, LLVM 22 has no form of this instruction that adds to its operand in
+    // place, and copies all sums in each iteration.
+    if (hasScaledProduct(function))
+      function.addFnAttr("amdgpu-agpr-alloc", "0");
     auto size = [&](int64_t count) {
       return ConstantAsMetadata::get(
           ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(count)));

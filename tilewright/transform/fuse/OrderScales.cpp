@@ -1,4 +1,4 @@
-// fuse-order-scales: arranges scaled products as the matrix units of Blackwell read them.
+// fuse-order-scales: arranges scaled products as matrix units read them.
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/ScaledProducts.h"
 
@@ -14,7 +14,23 @@ namespace tilewright::fuse {
 #define GEN_PASS_DEF_ORDERSCALESPASS
 #include "tilewright/transform/fuse/Passes.h.inc"
 
-std::optional<TensorTypes> tensorTypesOf(Type lhs, Type rhs, Type scale, int64_t block) {
+/// Whether the matrix instructions of the module's target apply scales of this type.
+static bool hasScaledUnit(Operation *op, Type scale) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return false;
+  const exec::TargetAttr target = exec::targetOf(module);
+  if (!target.isGpu() || !target.getMatrix() || !target.getRates() ||
+      target.getRates().getF4() <= 0)
+    return false;
+  // MFMA, the matrix instruction of waves of 64 lanes, has no scales of NVFP4.
+  return target.getGpu().getWarpSize() == 32 || isa<Float8E8M0FNUType>(scale);
+}
+
+std::optional<TensorTypes> tensorTypesOf(Operation *op, Type lhs, Type rhs, Type scale,
+                                         int64_t block) {
+  if (!hasScaledUnit(op, scale))
+    return std::nullopt;
   if (auto kind = exec::scaledKindOf(lhs, rhs, scale, block))
     return TensorTypes{lhs, rhs, *kind};
   // e4m3 can represent all values of 4-bit and 6-bit types.
@@ -26,14 +42,6 @@ std::optional<TensorTypes> tensorTypesOf(Type lhs, Type rhs, Type scale, int64_t
   if (auto kind = exec::scaledKindOf(wide(lhs), wide(rhs), scale, block))
     return TensorTypes{wide(lhs), wide(rhs), *kind};
   return std::nullopt;
-}
-
-bool hasScaledUnit(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  if (!module)
-    return false;
-  const exec::TargetAttr target = exec::targetOf(module);
-  return target.isGpu() && target.getMatrix() && target.getRates() && target.getRates().getF4() > 0;
 }
 
 namespace {
@@ -148,8 +156,6 @@ private:
 
 struct OrderScales : impl::OrderScalesPassBase<OrderScales> {
   void runOnOperation() override {
-    if (!hasScaledUnit(getOperation()))
-      return;
     SmallVector<exec::ScaledDotOp> products;
     getOperation().walk([&](exec::ScaledDotOp op) { products.push_back(op); });
     for (exec::ScaledDotOp op : products)
@@ -162,8 +168,9 @@ struct OrderScales : impl::OrderScalesPassBase<OrderScales> {
       return;
     const Type scale = typeOf(op.getLhsScale()).getElementType(),
                result = typeOf(op.getResult()).getElementType();
-    std::optional<TensorTypes> types = tensorTypesOf(
-        typeOf(op.getLhs()).getElementType(), typeOf(op.getRhs()).getElementType(), scale, block);
+    std::optional<TensorTypes> types =
+        tensorTypesOf(op, typeOf(op.getLhs()).getElementType(),
+                      typeOf(op.getRhs()).getElementType(), scale, block);
     if (!types || scale != typeOf(op.getRhsScale()).getElementType() ||
         typeOf(op.getResult()).getNumElements() == 0 || (!result.isF32() && !result.isBF16()))
       return;

@@ -32,7 +32,7 @@ def ScaledProductsPass : Pass<"fuse-scaled-products", "::mlir::func::FuncOp"> {
 def OrderScalesPass : Pass<"fuse-order-scales", "::mlir::func::FuncOp"> {
   let summary = "Prepares scaled products for a matrix unit that reads scales";
   let description = [{
-    On Blackwell, `tcgen05.mma` and `mma.sync` multiply elements of 8 and 4 bits with their scales. They read operands
+    On Blackwell, `tcgen05.mma` and `mma.sync` multiply elements of 8 and 4 bits with their scales; on gfx950 MFMA does so with e8m0 scales. They read operands
     along K, and scales in the order of `exec.scaled_matmul`. This pass brings both into that order with StableHLO ops, which become kernels,
     or parts of the kernels that quantise.
 

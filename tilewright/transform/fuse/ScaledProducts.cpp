@@ -182,9 +182,9 @@ exec::ScaledDotOp scaledProductOf(stablehlo::DotGeneralOp dot, bool all) {
     return {};
   Type narrow = BFloat16Type::get(dot.getContext());
   const bool isNarrower = factors.isF32() && isExactInBf16(*lhs) && isExactInBf16(*rhs);
-  const bool isNative = hasScaledUnit(dot) && lhs->scales && rhs->scales &&
+  const bool isNative = lhs->scales && rhs->scales &&
                         floatOf(lhs->scales) == floatOf(rhs->scales) &&
-                        tensorTypesOf(floatOf(lhs->elements), floatOf(rhs->elements),
+                        tensorTypesOf(dot, floatOf(lhs->elements), floatOf(rhs->elements),
                                       floatOf(lhs->scales), lhs->block);
   auto isDecodedSide = [&](const Side &side, ArrayRef<int64_t> batching, int64_t contracting) {
     return side.scales && isDecodable(typeOf(side.elements), floatOf(side.scales), side.scaleShape,

@@ -14,14 +14,11 @@ struct TensorTypes {
   exec::ScaledKind kind;
 };
 
-/// The types that represent all elements of both operands exactly; nullopt if no tensor core
-/// multiplies such elements with such scales. If the other operand has 8-bit elements, narrower
-/// ones become e4m3.
-std::optional<TensorTypes> tensorTypesOf(mlir::Type lhs, mlir::Type rhs, mlir::Type scale,
-                                         int64_t block);
-
-/// Whether the matrix instructions of the module's target apply scales.
-bool hasScaledUnit(mlir::Operation *op);
+/// The types that represent all elements of both operands exactly; nullopt if the matrix unit of
+/// the target of the operation's module does not multiply such elements with such scales. If the
+/// other operand has 8-bit elements, narrower ones become e4m3.
+std::optional<TensorTypes> tensorTypesOf(mlir::Operation *op, mlir::Type lhs, mlir::Type rhs,
+                                         mlir::Type scale, int64_t block);
 
 } // namespace tilewright::fuse
 

@@ -1,5 +1,7 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(nvptx-attach-target{chip=sm_100a},func.func(fuse-order-scales,fuse-expand-scaled-products))' --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(amdgcn-attach-target{chip=gfx950},func.func(fuse-order-scales))' --split-input-file | FileCheck %s --check-prefix=AMD
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(nvptx-attach-target{chip=sm_90a},func.func(fuse-order-scales))' --split-input-file | FileCheck %s --check-prefix=OTHER
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(amdgcn-attach-target{chip=gfx942},func.func(fuse-order-scales))' --split-input-file | FileCheck %s --check-prefix=OTHER
 
 /// MXFP8: scales as groups of 128 rows and 4 blocks, each of 512 bytes, padded to lines of 128 elements.
 
@@ -16,6 +18,11 @@
 
 // OTHER-LABEL: func @mxfp8
 //       OTHER:   exec.scaled_dot
+
+/// MFMA of gfx950 reads the same order.
+
+// AMD-LABEL: func @mxfp8
+//       AMD:   exec.scaled_matmul {{.*}} as f8E4M3FN, f8E5M2 by f8E8M0FNU block 32
 func.func @mxfp8(%x: tensor<2x129x160xf8E4M3FN>, %y: tensor<2x48x160xf8E5M2>, %sx: tensor<2x129x5xf8E8M0FNU>, %sy: tensor<2x48x5xf8E8M0FNU>) -> tensor<2x129x48xf32> {
   %0 = exec.scaled_dot %x, %y scaled(%sx : tensor<2x129x5xf8E8M0FNU>) scaled_rhs(%sy : tensor<2x48x5xf8E8M0FNU>) block 32 as bf16
     {lhs_batching_dimensions = array<i64: 0>, rhs_batching_dimensions = array<i64: 0>, lhs_contracting_dimension = 2 : i64, rhs_contracting_dimension = 2 : i64}
@@ -37,6 +44,11 @@ func.func @mxfp8(%x: tensor<2x129x160xf8E4M3FN>, %y: tensor<2x48x160xf8E5M2>, %s
 //       CHECK:   %[[BELOW:.*]] = stablehlo.compare GT, %[[BITS]], %[[MINUS]]
 //       CHECK:   stablehlo.select %[[BELOW]], %{{.*}}, %{{.*}} : tensor<1x4x3xi1>, tensor<1x4x3xui8>
 //       CHECK:   exec.scaled_matmul {{.*}} as f4E2M1FN, f4E2M1FN by f8E4M3FN block 16 : tensor<4x64xf4E2M1FN>, tensor<6x64xf4E2M1FN>, tensor<1x1x16x128xui8>, tensor<1x1x16x128xui8> -> tensor<4x6xbf16>
+
+/// MFMA has no scales of e4m3.
+
+// AMD-LABEL: func @nvfp4
+//       AMD:   exec.scaled_dot
 func.func @nvfp4(%x: tensor<4x48xf4E2M1FN>, %y: tensor<48x6xf4E2M1FN>, %sx: tensor<1x3xf8E4M3FN>, %sy: tensor<3x6xf8E4M3FN>) -> tensor<4x6xbf16> {
   %0 = exec.scaled_dot %x, %y scaled(%sx : tensor<1x3xf8E4M3FN>) scaled_rhs(%sy : tensor<3x6xf8E4M3FN>) block 16 as bf16
     {lhs_batching_dimensions = array<i64>, rhs_batching_dimensions = array<i64>, lhs_contracting_dimension = 1 : i64, rhs_contracting_dimension = 0 : i64}
@@ -51,6 +63,9 @@ func.func @nvfp4(%x: tensor<4x48xf4E2M1FN>, %y: tensor<48x6xf4E2M1FN>, %sx: tens
 // CHECK-LABEL: func @mixed
 //       CHECK:   %[[WIDE:.*]] = stablehlo.convert %{{.*}} : (tensor<6x64xf4E2M1FN>) -> tensor<6x64xf8E4M3FN>
 //       CHECK:   exec.scaled_matmul %{{.*}}, %[[WIDE]] scales {{.*}} as f8E4M3FN, f8E4M3FN by f8E8M0FNU block 32
+
+// AMD-LABEL: func @mixed
+//       AMD:   exec.scaled_matmul {{.*}} as f8E4M3FN, f8E4M3FN by f8E8M0FNU block 32
 func.func @mixed(%x: tensor<4x64xf8E4M3FN>, %y: tensor<6x64xf4E2M1FN>, %sx: tensor<4x2xf8E8M0FNU>, %sy: tensor<6x2xf8E8M0FNU>) -> tensor<4x6xf32> {
   %0 = exec.scaled_dot %x, %y scaled(%sx : tensor<4x2xf8E8M0FNU>) scaled_rhs(%sy : tensor<6x2xf8E8M0FNU>) block 32 as bf16
     {lhs_batching_dimensions = array<i64>, rhs_batching_dimensions = array<i64>, lhs_contracting_dimension = 1 : i64, rhs_contracting_dimension = 1 : i64}

@@ -156,8 +156,32 @@ static SmallVector<Value> onlyIf(ThreadBuilder &b, Value isOn, ArrayRef<Value> o
 
 SmallVector<Value> AmdMachine::loadIf(ThreadBuilder &b, Type type, unsigned parts, Value address,
                                       Value isOn, ArrayRef<Value> outside) const {
-  return onlyIf(b, isOn, outside,
-                [&] { return gpu::loadParts(b, type, parts, address, nullptr, {}); });
+  const unsigned bits = gpu::bitsOf(type), words = bits * parts / 32;
+  if (bits >= 32 || bits * parts % 32 != 0)
+    return onlyIf(b, isOn, outside,
+                  [&] { return gpu::loadParts(b, type, parts, address, nullptr, {}); });
+  // Join narrow elements as the words that hold them: LLVM would take them apart and join each.
+  Type vector = b.vectorOf(type, parts), joined = b.vectorOf(b.i32Type, words);
+  Value fill = b.poisonOf(vector);
+  for (auto [i, part] : enumerate(outside))
+    fill = b.insertElement(fill, part, unsigned(i));
+  auto split = [&](Value whole) {
+    SmallVector<Value> values;
+    for (unsigned i = 0; i < words; ++i)
+      values.push_back(b.extractElement(whole, i));
+    return values;
+  };
+  const SmallVector<Value> found = onlyIf(b, isOn, split(b.bitcast(fill, joined)), [&] {
+    return split(b.load(joined, address, bits / 8 * parts));
+  });
+  Value whole = b.poisonOf(joined);
+  for (auto [i, word] : enumerate(found))
+    whole = b.insertElement(whole, word, unsigned(i));
+  whole = b.bitcast(whole, vector);
+  SmallVector<Value> result;
+  for (unsigned i = 0; i < parts; ++i)
+    result.push_back(b.extractElement(whole, i));
+  return result;
 }
 
 void AmdMachine::storeIf(ThreadBuilder &b, ArrayRef<Value> parts, Value address, Value isOn) const {

@@ -1,5 +1,6 @@
 #include "tilewright/target/amdgcn/lower/Mfma.h"
 
+#include "tilewright/dialect/lane/LaneDialect.h"
 #include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/gpu/thread/Fragments.h"
@@ -48,6 +49,11 @@ std::optional<MfmaLowering::Instruction> MfmaLowering::instructionFor(Type left,
   return std::nullopt;
 }
 
+Value MfmaLowering::storedOf(Value value, Type element) {
+  auto decode = value.getDefiningOp<lane::DecodeOp>();
+  return decode && decode.getElement() == element ? decode.getStored() : b.encode(value, element);
+}
+
 SmallVector<Value> MfmaLowering::pack(const Instruction &instruction, ArrayRef<unsigned> registers,
                                       Value value) {
   auto type = cast<mlir::RankedTensorType>(value.getType());
@@ -59,7 +65,7 @@ SmallVector<Value> MfmaLowering::pack(const Instruction &instruction, ArrayRef<u
   for (size_t first = 0; first < registers.size(); first += size_t(instruction.elements)) {
     SmallVector<Value> parts;
     for (unsigned reg : registers.slice(first, size_t(instruction.elements))) {
-      Value part = isPlain ? tile[reg].value : b.encode(tile[reg].value, element);
+      Value part = isPlain ? tile[reg].value : storedOf(tile[reg].value, element);
       parts.push_back(gpu::zeroOutside(b, part, threads, type.getShape(), reg));
     }
     Value operand = parts.front();
@@ -74,10 +80,12 @@ SmallVector<Value> MfmaLowering::pack(const Instruction &instruction, ArrayRef<u
 }
 
 void MfmaLowering::dot(tile::DotOp dot) {
+  if (dot.getLhsScale())
+    return scaledDot(dot);
   const Type sumType = elementOf(dot.getResult());
   std::optional<Instruction> instruction =
       instructionFor(elementOf(dot.getLhs()), elementOf(dot.getRhs()), sumType);
-  if (dot.getLhsScale() || dot.getTf32() || !instruction)
+  if (dot.getTf32() || !instruction)
     return kernel.refuse(dot,
                          concat("has operands that MFMA of ", chip.name, " does not multiply"));
   const int64_t bits = elementOf(dot.getLhs()).getIntOrFloatBitWidth();

@@ -6,6 +6,7 @@
 #include "tilewright/target/amdgcn/Chip.h"
 #include "tilewright/target/gpu/OpGroup.h"
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,14 @@ private:
   /// The operands of the instructions that multiply one fragment.
   llvm::SmallVector<mlir::Value> pack(const Instruction &instruction,
                                       llvm::ArrayRef<unsigned> registers, mlir::Value tile);
+  /// An element as memory stores it. An element that was loaded is not encoded again.
+  mlir::Value storedOf(mlir::Value value, mlir::Type element);
+
+  /// A product with block scales. Its operands are bytes, which hold elements of `bits` bits.
+  void scaledDot(tile::DotOp dot);
+  using OfBlocks = std::map<std::pair<int64_t, int64_t>, mlir::Value>;
+  OfBlocks packBytes(mlir::Value tile, bool isLeft, int64_t bits);
+  OfBlocks packScales(mlir::Value scales, const OfBlocks &of);
 
   const Chip &chip;
 };

@@ -75,9 +75,37 @@ static Layout withBatch(const Layout &atom, size_t batch) {
   return Layout(dims);
 }
 
+/// The ordered scales (1, 1, lines, 128) of an operand whose rows are distributed over `warps` of
+/// stride `stride` and then over `count` blocks of 16 in each warp. The scale of row 32 j + 16 h +
+/// r (h < 2, r < 16) and of block 4 c + s is byte 16 (16 h + r) + 4 j + s of group c, which has
+/// four lines. A lane holds all four scales s of its rows; the four groups of 16 lanes have copies.
+static Layout mfmaScales(int64_t warps, int64_t stride, int64_t count, int64_t lines,
+                         sm::Digit otherWarps) {
+  // The digits h, and the two of j, from the least significant one. Rows beyond those of the
+  // operand are in registers, too.
+  sm::Digit digits[3];
+  int64_t nextRegister = 4;
+  // Neighbours in memory, j, are neighbours in registers.
+  for (const int digit : {1, 2, 0}) {
+    const int64_t step = int64_t(1) << digit; // in blocks of 16 rows
+    const bool isInWarp = step >= count && step < count * warps;
+    digits[digit] = isInWarp ? sm::Digit{2, Axis::warp, stride * step / count}
+                             : sm::Digit{2, Axis::reg, nextRegister};
+    nextRegister *= isInWarp ? 1 : 2;
+  }
+  const Layout::Digits line = {{lines / 4, Axis::reg, nextRegister}, digits[0], {2, Axis::lane, 8}},
+                       column = {{8, Axis::lane, 1}, digits[2], digits[1], {4, Axis::reg, 1}};
+  return Layout({Layout::Digits{}, Layout::Digits{}, line, column},
+                {otherWarps, {4, Axis::lane, 16}})
+      .canonical();
+}
+
 std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t depth,
-                                          int64_t bits, const Machine &machine) {
+                                          int64_t bits, const Machine &machine,
+                                          int64_t scaleLines) {
   std::vector<DotLayouts> found;
+  if (scaleLines > 0 && !llvm::is_contained({1, 2, 4, 8}, machine.warps))
+    return found;
   const size_t batchRank = accumulator.size() - 2;
   ArrayRef<int64_t> batch = accumulator.take_front(batchRank);
   using namespace sm::instruction;
@@ -112,6 +140,10 @@ std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t
                {{warpsM, Axis::warp, 1}})
             .times(withBatch(b, batchRank))
             .canonical();
+    if (scaleLines > 0) {
+      layouts.lhsScale = mfmaScales(warpsM, 1, inM, scaleLines, {warpsN, Axis::warp, warpsM});
+      layouts.rhsScale = mfmaScales(warpsN, warpsM, inN, scaleLines, {warpsM, Axis::warp, 1});
+    }
     // A multiprocessor performs 1024 multiply-adds of 16-bit elements per cycle, and proportionally
     // fewer for wider elements.
     const double pairs = static_cast<double>(c.cover(0) * c.cover(1) * a.cover(1));

@@ -17,15 +17,18 @@ std::vector<sm::Layout> blockedLayouts(llvm::ArrayRef<int64_t> shape, int64_t el
 /// The layouts that a matrix instruction prescribes for the tiles of a matmul.
 struct DotLayouts {
   sm::Layout accumulator, lhs, rhs;
+  sm::Layout lhsScale, rhsScale; // if the matmul has block scales
   double cycles = 0;
 };
 
 /// The layouts of `mma.sync` fragments (for 64 lanes, of MFMA) for tiles (batch…, m, k) and
 /// (batch…, k, n) of elements with `bits` bits (32: tf32 or f32, 64: f64), for each arrangement of
 /// the warps over m and n. If a tile is smaller than the instruction, the layout covers more than
-/// the tile.
+/// the tile. `scaleLines` is the number of lines of 128 bytes in each tile of ordered scales, which
+/// only MFMA reads; 0 without scales. Scales are distributed over 1, 2, 4 or 8 warps; for another
+/// number there is no layout.
 std::vector<DotLayouts> mmaLayouts(llvm::ArrayRef<int64_t> accumulator, int64_t depth, int64_t bits,
-                                   const Machine &machine);
+                                   const Machine &machine, int64_t scaleLines = 0);
 
 } // namespace tilewright::solve
 

@@ -303,7 +303,40 @@ private:
         cRows, cColumns, "accumulator");
     if (problem.empty() && (aRows != cRows || bColumns != cColumns || aDepths != bDepths))
       problem = "has operands whose blocks differ from those of its accumulator in some warp";
+    if (problem.empty() && dot.getLhsScale())
+      problem = checkScales(dot, cRows, cColumns);
     return problem;
+  }
+
+  /// Checks that every lane holds the scales of its row (its number modulo 16) for each block of 16
+  /// rows of its warp, in words of the four scales of a line's blocks. `rows` and `columns` are the
+  /// first ones of these blocks, by warp.
+  std::string checkScales(tile::DotOp dot, llvm::ArrayRef<std::set<int64_t>> rows,
+                          llvm::ArrayRef<std::set<int64_t>> columns) const {
+    for (auto [scales, blocks] : {std::pair(&*dot.getLhsScaleMutable().begin(), rows),
+                                  std::pair(&*dot.getRhsScaleMutable().begin(), columns)}) {
+      const Layout *layout = use(*scales);
+      if (!layout)
+        return "has scales without a layout";
+      const Holdings held(*layout);
+      const int64_t lines = tileType(scales->get()).getDimSize(2);
+      for (int64_t warp = 0; warp < certificate.warps; ++warp)
+        for (int64_t lane = 0; lane < certificate.lanes; ++lane) {
+          std::set<std::pair<int64_t, int64_t>> found; // rows, groups of four scales
+          for (int64_t reg = 0; reg < layout->extent(Axis::reg); ++reg) {
+            const int64_t line = held.at(2, reg, lane, warp), column = held.at(3, reg, lane, warp),
+                          byte = line % 4 * 128 + column, row = byte % 16 / 4 * 32 + byte / 16;
+            if (byte % 4 != reg % 4 || row % 16 != lane % 16)
+              return "has scales that are not in the lanes of their rows";
+            found.insert({row / 16 * 16, line / 4});
+          }
+          for (int64_t block : blocks[static_cast<size_t>(warp)])
+            for (int64_t group = 0; group < lines / 4; ++group)
+              if (!found.contains({block, group}))
+                return "lacks scales of rows of its operands";
+        }
+    }
+    return "";
   }
 
   std::string checkLoop(scf::ForOp loop) const {

@@ -120,12 +120,14 @@ struct Collector {
       for (Value result : reduce.getResults())
         define(result, slot, Relation::reduced);
     } else if (auto dot = dyn_cast<tile::DotOp>(op)) {
-      if (dot.getLhsScale())
-        return refuse(op, "has block scales, which no instruction of this chip supports");
       const unsigned slot = add(op, dot, false);
       use(dot.getLhsMutable(), slot, Relation::lhs);
       use(dot.getRhsMutable(), slot, Relation::rhs);
       use(dot.getAccMutable(), slot);
+      if (dot.getLhsScale()) {
+        use(*dot.getLhsScaleMutable().begin(), slot, Relation::lhsScale);
+        use(*dot.getRhsScaleMutable().begin(), slot, Relation::rhsScale);
+      }
       define(dot, slot);
     } else if (!isa<tensor::ExtractOp>(op)) {
       for (Value value : op->getOperands())
@@ -224,12 +226,21 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
         continue;
       ArrayRef<int64_t> lhs = tileType(dot.getLhs()).getShape();
       const int64_t bits = bitsOf(tileType(dot.getLhs()).getElementType());
-      for (const DotLayouts &layouts : mmaLayouts(unknown.shape, lhs.back(), bits, machine)) {
+      const int64_t lines =
+          dot.getLhsScale() ? tileType(dot.getLhsScale()).getShape().drop_back().back() : 0;
+      for (const DotLayouts &layouts :
+           mmaLayouts(unknown.shape, lhs.back(), bits, machine, lines)) {
         unknown.candidates.push_back(equations.pool.intern(layouts.accumulator));
         unknown.operands.push_back(
             {equations.pool.intern(layouts.lhs), equations.pool.intern(layouts.rhs)});
+        if (lines > 0) {
+          unknown.operands.back().lhsScale = equations.pool.intern(layouts.lhsScale);
+          unknown.operands.back().rhsScale = equations.pool.intern(layouts.rhsScale);
+        }
         unknown.instructionCycles.push_back(layouts.cycles);
       }
+      if (unknown.candidates.empty())
+        unknown.refusal = "block scales are distributed over 1, 2, 4 or 8 warps";
     }
   }
   equations.addCandidates();

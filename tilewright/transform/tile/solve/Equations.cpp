@@ -79,7 +79,7 @@ void Equations::addCandidates() {
         return;
       for (size_t i = 0; i < unknowns[definition.unknown].candidates.size(); ++i) {
         std::optional<unsigned> layout = layoutOf(definition, i);
-        if (!layout || use.relation == Relation::lhs || use.relation == Relation::rhs)
+        if (!layout || unknowns[use.unknown].isFixed)
           continue;
         if (use.relation == Relation::viewSource)
           layout = throughView(use, *layout, /*toSource=*/false);
@@ -140,9 +140,13 @@ std::optional<unsigned> Equations::neededBy(const TileUse &use, size_t candidate
   const Unknown &unknown = unknowns[use.unknown];
   switch (use.relation) {
   case Relation::lhs:
-    return unknown.operands[candidate].first;
+    return unknown.operands[candidate].lhs;
   case Relation::rhs:
-    return unknown.operands[candidate].second;
+    return unknown.operands[candidate].rhs;
+  case Relation::lhsScale:
+    return unknown.operands[candidate].lhsScale;
+  case Relation::rhsScale:
+    return unknown.operands[candidate].rhsScale;
   case Relation::viewSource:
     return throughView(use, unknown.candidates[candidate], /*toSource=*/true);
   default:

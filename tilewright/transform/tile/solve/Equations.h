@@ -35,7 +35,10 @@ struct Unknown {
   int64_t elementBits = 32;
   /// The candidate layouts and, for a matmul, the operand layouts of each candidate.
   llvm::SmallVector<unsigned> candidates;
-  llvm::SmallVector<std::pair<unsigned, unsigned>> operands;
+  struct Operands {
+    unsigned lhs = 0, rhs = 0, lhsScale = 0, rhsScale = 0; // no scales: 0
+  };
+  llvm::SmallVector<Operands> operands;
   llvm::SmallVector<double> instructionCycles;
   /// Whether no candidates may be added; true only for a matmul.
   bool isFixed = false;
@@ -44,7 +47,7 @@ struct Unknown {
 };
 
 /// How the layout of a value, or the layout that a use needs, is derived from the unknown.
-enum class Relation { same, reduced, viewSource, lhs, rhs };
+enum class Relation { same, reduced, viewSource, lhs, rhs, lhsScale, rhsScale };
 
 struct TileDefinition {
   mlir::Value value;

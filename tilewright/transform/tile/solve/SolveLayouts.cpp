@@ -1,6 +1,7 @@
 // The pass tile-solve-layouts: builds the equations, searches, checks the certificate, then
 // rewrites the kernel.
 #include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/exec/ScaledOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/interpret/StopAt.h"
 #include "tilewright/transform/tile/solve/Equations.h"
@@ -22,15 +23,19 @@ using namespace tilewright;
 using namespace tilewright::solve;
 
 /// Chooses 4 or 8 warps, so that a thread holds at most 64 elements of the largest tile if
-/// possible.
+/// possible. A product with block scales has 4: of its largest tile, 128 x 128, a wave then
+/// computes 64 x 64 and loads each operand once for four instructions.
 static int64_t chooseWarps(tile::KernelOp kernel) {
   int64_t largest = 0;
+  bool isScaled = false;
   kernel.walk([&](Operation *op) {
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      isScaled |= dot.getLhsScale() != nullptr;
     for (Value result : op->getResults())
       if (auto type = dyn_cast<RankedTensorType>(result.getType()))
         largest = std::max(largest, type.getNumElements());
   });
-  return largest > 4096 ? 8 : 4;
+  return largest > 4096 && !isScaled ? 8 : 4;
 }
 
 static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
@@ -47,8 +52,45 @@ static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
   return machine;
 }
 
+/// Whether MFMA multiplies a product's elements with its scales. Chips with warps of 32 lanes do so
+/// in pipelines only.
+static bool takesScales(tile::DotOp dot, std::string &reason) {
+  const exec::TargetAttr target = exec::targetOf(dot);
+  const bool isNative = target.getGpu() && target.getGpu().getWarpSize() == 64 &&
+                        target.getRates() && target.getRates().getF4() > 0;
+  if (!isNative || !dot.getBlock() || !isa<Float8E8M0FNUType>(*dot.getScaleType()) ||
+      !exec::scaledKindOf(*dot.getLhsType(), *dot.getRhsType(), *dot.getScaleType(),
+                          static_cast<int64_t>(*dot.getBlock()))) {
+    reason = "no instruction of this chip multiplies these types with block scales in registers";
+    return false;
+  }
+  // One group of 128 rows or a half, a quarter … of it, and operands of bytes in lines of 128.
+  auto typeOf = [](Value tile) { return cast<RankedTensorType>(tile.getType()); };
+  auto isSize = [](int64_t rows) { return llvm::is_contained({16, 32, 64, 128}, rows); };
+  auto isOrdered = [&](Value scales) {
+    ArrayRef<int64_t> shape = typeOf(scales).getShape();
+    return shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] % 4 == 0 &&
+           shape[3] == 128 && typeOf(scales).getElementTypeBitWidth() == 8;
+  };
+  RankedTensorType lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs()),
+                   sums = typeOf(dot.getResult());
+  const bool fits = sums.getRank() == 2 && llvm::all_of(sums.getShape(), isSize) &&
+                    sums.getElementType().isF32() && lhs.getShape().back() == 128 &&
+                    lhs.getElementTypeBitWidth() == 8 && rhs.getElementTypeBitWidth() == 8 &&
+                    isOrdered(dot.getLhsScale()) && isOrdered(dot.getRhsScale()) &&
+                    dot.getLhsScale().getType() == dot.getRhsScale().getType();
+  if (!fits) {
+    reason = "MFMA multiplies lines of 128 bytes of 16, 32, 64 or 128 rows with one group of "
+             "ordered scales for each side";
+    return false;
+  }
+  return true;
+}
+
 /// Whether the chip has matrix instructions for the product's element types.
 static bool takesDot(tile::DotOp dot, std::string &reason) {
+  if (dot.getLhsScale())
+    return takesScales(dot, reason);
   Type lhs = cast<RankedTensorType>(dot.getLhs().getType()).getElementType(),
        rhs = cast<RankedTensorType>(dot.getRhs().getType()).getElementType();
   // The two operands may have different 8-bit float types.

@@ -278,6 +278,87 @@ tile.kernel @dot grid [1] inputs 3 {
   EXPECT_EQ(refused, 2) << "one of the three is the right one";
 }
 
+/// A product with block scales for a chip whose waves multiply with scales: gfx950.
+std::string scaledProduct(int64_t m, int64_t n, int64_t lines, const std::string &target) {
+  const std::string lhs = concat(m, "x128xi8"), rhs = concat("128x", n, "xi8"),
+                    out = concat(m, "x", n, "xf32"), scales = concat("1x1x", lines, "x128xi8"),
+                    type = lines == 4 ? "f8E4M3FN" : "f4E2M1FN";
+  return concat("module attributes {exec.target = #exec.target<gpu = <", target, ">>} {\n",
+                "tile.kernel @dot grid [1] inputs 5 {\n^bb0(%i: index, %x: memref<", lhs,
+                ">, %w: memref<", rhs, ">, %b: memref<", out, ">, %sx: memref<", scales,
+                ">, %sw: memref<", scales, ">, %y: memref<", out,
+                ">):\n  %c = arith.constant 0 : index\n", "  %t = tile.load %x[%c, %c] : memref<",
+                lhs, "> -> tensor<", lhs, ">\n", "  %u = tile.load %w[%c, %c] : memref<", rhs,
+                "> -> tensor<", rhs, ">\n", "  %v = tile.load %b[%c, %c] : memref<", out,
+                "> -> tensor<", out, ">\n", "  %p = tile.load %sx[%c, %c, %c, %c] : memref<",
+                scales, "> -> tensor<", scales, ">\n",
+                "  %q = tile.load %sw[%c, %c, %c, %c] : memref<", scales, "> -> tensor<", scales,
+                ">\n", "  %d = tile.dot %t, %u, %v scaled(%p : tensor<", scales, ">, %q : tensor<",
+                scales, ">) {block = 32 : i64, lhs_type = ", type, ", rhs_type = ", type,
+                ", scale_type = f8E8M0FNU} : tensor<", lhs, ">, tensor<", rhs, "> -> tensor<", out,
+                ">\n  tile.store %d, %y[%c, %c] : tensor<", out, ">, memref<", out, ">\n}\n}");
+}
+
+constexpr const char *gfx950 =
+    "warp_size = 64, shared_bytes = 163840>, rates = <f8 = 4096, f4 = 8192";
+
+TEST_F(Solve, ScalesOfAnyTileAreInTheLanesOfTheirRows) {
+  int solved = 0;
+  for (int64_t m : {16, 32, 64, 128})
+    for (int64_t n : {16, 32, 64, 128})
+      for (int64_t lines : {4, 8})
+        for (int64_t warps : {1, 2, 4, 8}) {
+          auto module = parse(scaledProduct(m, n, lines, gfx950));
+          ASSERT_TRUE(module);
+          SolveReport report;
+          // It checks the certificate.
+          EXPECT_TRUE(solveLayouts(*module->getOps<tile::KernelOp>().begin(), warps, report))
+              << m << " x " << n << ", " << lines << " lines, " << warps << " warps";
+          ++solved;
+        }
+  EXPECT_EQ(solved, 128);
+}
+
+TEST_F(Solve, TheCheckerKnowsScales) {
+  auto module = parse(scaledProduct(64, 128, 4, gfx950));
+  auto kernel = *module->getOps<tile::KernelOp>().begin();
+  SolveReport report;
+  std::optional<Certificate> certificate = solveLayouts(kernel, 4, report);
+  ASSERT_TRUE(certificate);
+  auto dot = *kernel.getBlock().getOps<tile::DotOp>().begin();
+  mlir::OpOperand &scales = *dot.getLhsScaleMutable().begin();
+  // Lanes have rows of each other; warps have rows of each other.
+  for (const auto &[text, message] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"[] [] [2 reg:16, 2 lane] [8 lane:2, 16 reg] copies [4 lane:16, 4 warp]",
+            "not in the lanes of their rows"},
+           {"[] [] [2 warp:2, 2 lane:8] [8 lane, 2 reg:4, 2 warp, 4 reg] copies [4 lane:16]",
+            "lacks scales of rows"}}) {
+    Certificate wrong = *certificate;
+    std::optional<sm::Layout> layout = sm::Layout::parse(text);
+    ASSERT_TRUE(layout) << text;
+    wrong.uses[&scales] = *layout;
+    EXPECT_THAT(checkCertificate(kernel, wrong), HasSubstr(message)) << text;
+  }
+}
+
+TEST_F(Solve, ScalesInRegistersAreRefusedWhereNoInstructionReadsThem) {
+  std::string messages;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    messages += diagnostic.str();
+    return mlir::success();
+  });
+  for (const char *target :
+       {"warp_size = 64>, rates = <f8 = 2048", "warp_size = 32>, rates = <f8 = 4096, f4 = 8192"}) {
+    auto module = parse(scaledProduct(64, 64, 4, target));
+    ASSERT_TRUE(module);
+    SolveReport report;
+    messages.clear();
+    EXPECT_FALSE(solveLayouts(*module->getOps<tile::KernelOp>().begin(), 4, report));
+    EXPECT_THAT(messages, HasSubstr("no instruction of this chip multiplies these types with "
+                                    "block scales in registers"));
+  }
+}
+
 TEST_F(Solve, ProductsOfAnySizeAndTypeGetFragments) {
   int solved = 0;
   for (const char *type : {"f16", "bf16", "f32", "f64", "i8"})
