@@ -20,7 +20,7 @@ import micros
 
 HERE = pathlib.Path(__file__).parent
 REACHED = HERE / "reached.json"
-RANDOM = "random_programs"  # the row of random_wire.py
+RANDOM = ("random_programs", "random_programs_of_axes")  # the rows of random_wire.py
 
 
 def jaxlib_rows():
@@ -102,11 +102,12 @@ def keep(ours):
     import random_wire
 
     reached = json.loads(REACHED.read_text()) if REACHED.exists() else {}
-    random = {RANDOM: random_wire.bounds(random_wire.compare(range(random_wire.SAMPLE)))}
+    kinds = zip(RANDOM, (random_wire.RandomProgram, random_wire.ProgramOfAxes))
+    random = {name: random_wire.bounds(random_wire.compare(kind, range(random_wire.SAMPLE))) for name, kind in kinds}
     for name, now in (bounds_of(ours) | random).items():
         before = reached.get(name, now)
         reached[name] = [min(pair) for pair in zip(before, now)]
-    lines = [f" {json.dumps(name)}: {json.dumps(reached[name])}" for name in (*anchors.ANCHORS, *micros.MICROS, RANDOM)]
+    lines = [f" {json.dumps(name)}: {json.dumps(reached[name])}" for name in (*anchors.ANCHORS, *micros.MICROS, *RANDOM)]
     REACHED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
