@@ -166,8 +166,23 @@ double Prices::computeReshard(int type, int from, int to) {
   if (one.isReplicated() || other.isReplicated() || one.mesh == other.mesh)
     if (std::optional<double> price = simplePrice(one, other, tensor.bytes, ratios.message))
       return *price;
-  const ReshardTraffic sent = trafficOf(one, other, tensor.shape, tensor.elementBytes, known);
-  return sent.amount + sent.exchanges * ratios.message;
+  // What is sent is proportional to the elements if all devices together divide each dimension.
+  auto dividesAll = [&](const Sharding &sharding) {
+    return sharding.isReplicated() || llvm::all_of(tensor.shape, [&](int64_t size) {
+             return size > 0 && size % sharding.mesh->mesh().size() == 0;
+           });
+  };
+  if (!dividesAll(one) || !dividesAll(other)) {
+    const ReshardTraffic sent = trafficOf(one, other, tensor.shape, tensor.elementBytes, known);
+    return sent.amount + sent.exchanges * ratios.message;
+  }
+  const uint64_t pair = static_cast<uint64_t>(from) << 32 | static_cast<uint64_t>(to);
+  auto [entry, isNew] = evenReshards.try_emplace(pair);
+  if (isNew) {
+    entry->second = trafficOf(one, other, tensor.shape, 1, known);
+    entry->second.amount /= tensor.bytes / tensor.elementBytes;
+  }
+  return entry->second.amount * tensor.bytes + entry->second.exchanges * ratios.message;
 }
 
 Prices::Route Prices::route(int type, int computed, ArrayRef<int> wanted) {

@@ -79,6 +79,8 @@ private:
   static constexpr unsigned recentBits = 11;
   std::vector<Recent> recent = std::vector<Recent>(size_t(1) << recentBits);
   KnownReshards known;
+  /// What is sent for each element, by both shardings, where all devices divide every dimension.
+  llvm::DenseMap<uint64_t, ReshardTraffic> evenReshards;
 };
 
 } // namespace tilewright::distribute

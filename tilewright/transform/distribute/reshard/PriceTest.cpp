@@ -86,9 +86,15 @@ TEST_F(Price, IsThatOfTheExchangesThatAreEmitted) {
     }
     return drawn;
   };
-  // Dimensions that all, some and no factors of the mesh divide, and an empty one.
-  for (const std::vector<int64_t> &shape :
-       {std::vector<int64_t>{16, 16, 8}, {8}, {4, 16}, {3, 16, 1, 8}, {2, 12, 8}, {0, 16}}) {
+  // Dimensions that all, some and no factors of the mesh divide, and an empty one; the first and
+  // the last have prices in common.
+  for (const std::vector<int64_t> &shape : {std::vector<int64_t>{16, 16, 8},
+                                            {8},
+                                            {4, 16},
+                                            {3, 16, 1, 8},
+                                            {2, 12, 8},
+                                            {0, 16},
+                                            {48, 8, 32}}) {
     const int type = f32(shape);
     auto divides = [&](const Sharding &drawn) {
       for (size_t dim = 0; dim < shape.size(); ++dim)
