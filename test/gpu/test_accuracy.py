@@ -93,6 +93,19 @@ def test_functions_are_as_accurate_as_the_page_says(name, level, tmp_path):
     assert errors[worst] <= allowed[worst], (x[worst], got[worst], exact[worst], errors[worst])
 
 
+@pytest.mark.parametrize("mode", ["HIGHEST", "TOLERANCE"])
+@pytest.mark.parametrize("name, op", [("exp", "exponential"), ("rsqrt", "rsqrt"), ("logistic", "logistic")])
+def test_an_op_that_asks_for_accuracy_is_not_approximated(name, op, mode, tmp_path):
+    x = spread(1 << 12)
+    tensor = f"tensor<{x.size}xf32>"
+    tolerance = "atol = 0.0, rtol = 0.0, ulps = 3, " if mode == "TOLERANCE" else ""
+    accuracy = f"#stablehlo.result_accuracy<{tolerance}mode = #stablehlo.result_accuracy_mode<{mode}>>"
+    program = (f"func.func @main(%x: {tensor}) -> {tensor} {{\n  %r = stablehlo.{op} %x {{result_accuracy = {accuracy}}} : {tensor}\n"
+               f"  return %r : {tensor}\n}}\n")  # fmt: skip
+    got, exact = run(program, [x], "fast", tmp_path), run(program, [x], "full", tmp_path)
+    np.testing.assert_array_equal(got.view(np.uint32), exact.view(np.uint32))
+
+
 def rows_of_softmax(columns):
     """Rows of every kind: scales, offsets, masked elements, subnormal results, NaN and infinities."""
     random = np.random.default_rng(5)

@@ -2,6 +2,8 @@
 #ifndef TILEWRIGHT_DIALECT_ELEMENTS_EMITTER_H
 #define TILEWRIGHT_DIALECT_ELEMENTS_EMITTER_H
 
+#include "tilewright/dialect/elements/Accuracy.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -19,9 +21,14 @@ Kind kindOf(mlir::Type elementType);
 struct Emitter {
   mlir::OpBuilder &builder;
   mlir::Location loc;
+  /// Whether the program asks for the accuracy of the result.
+  bool isAccurate = false;
 
   template <typename Op, typename... Arguments> mlir::Value make(Arguments &&...arguments) {
-    return Op::create(builder, loc, std::forward<Arguments>(arguments)...);
+    auto op = Op::create(builder, loc, std::forward<Arguments>(arguments)...);
+    if (isAccurate)
+      op->setAttr(accurateAttr, builder.getUnitAttr());
+    return op;
   }
 
   /// Constants of type `type`, or of the type of `like`.

@@ -110,6 +110,11 @@ static Value emitReal(Emitter &emit, Meaning meaning, ValueRange operands, Type 
   return isa<FloatType>(resultType) ? narrow(emit, result, resultType) : result;
 }
 
+static bool asksForAccuracy(Operation *op) {
+  auto accuracy = op->getAttrOfType<stablehlo::ResultAccuracyAttr>("result_accuracy");
+  return accuracy && accuracy.getMode().getValue() != stablehlo::ResultAccuracyMode::DEFAULT;
+}
+
 Value emitElement(OpBuilder &builder, Operation *op, ValueRange operands) {
   if (!canExpress(op))
     return {};
@@ -140,6 +145,7 @@ Value emitElement(OpBuilder &builder, Operation *op, ValueRange operands) {
   if (isa<stablehlo::ComplexOp>(op))
     return emit.join(operands[0], operands[1]);
   Meaning meaning = meaningOf(tableName(op), kind);
+  emit.isAccurate = asksForAccuracy(op);
   return kind == Kind::real ? emitReal(emit, meaning, operands, scalarType(to))
                             : meaning(emit, operands);
 }

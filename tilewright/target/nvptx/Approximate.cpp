@@ -1,6 +1,6 @@
 // nvptx-approximate: shorter instruction sequences for functions of f32, as compile.gpu-accuracy
 // allows.
-#include "tilewright/dialect/exec/ExecDialect.h"
+#include "tilewright/dialect/elements/Accuracy.h"
 #include "tilewright/dialect/tile/TileDialect.h"
 #include "tilewright/target/nvptx/Passes.h"
 
@@ -114,7 +114,8 @@ std::optional<Softmax> softmaxOf(math::ExpOp exponential) {
   found.exponential = exponential;
   found.difference = exponential.getOperand().getDefiningOp<arith::SubFOp>();
   auto map = dyn_cast<tile::MapOp>(exponential->getParentOp());
-  if (!exponential.getType().isF32() || !found.difference || !map || !exponential->hasOneUse() ||
+  if (!exponential.getType().isF32() || exponential->hasAttr(elements::accurateAttr) ||
+      !found.difference || !map || !exponential->hasOneUse() ||
       *exponential->getUsers().begin() != map.getBody().front().getTerminator())
     return std::nullopt;
   found.maximum = reductionOf(tileOf(found.difference.getRhs()));
@@ -256,7 +257,8 @@ void rewrite(const Softmax &softmax, bool isFast) {
 // --- Single functions ---
 
 void approximate(Operation *op, bool isFast) {
-  if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32() ||
+      op->hasAttr(elements::accurateAttr))
     return;
   if (auto exponential = dyn_cast<math::ExpOp>(op)) {
     OpBuilder b(op);
