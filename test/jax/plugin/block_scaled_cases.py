@@ -140,6 +140,17 @@ def check_programs():
     assert (np.abs(np.asarray(first, np.float64) - left @ right.T) <= 98 * 2.0**-24 * (np.abs(left) @ np.abs(right).T)).all()
 
 
+def check_random(first, count):
+    """Products of random pairs and sizes, mostly odd ones: every tile of rows and columns, one line of elements and many."""
+    for seed in range(first, first + count):
+        random = np.random.default_rng(seed)
+        size = lambda: int(random.choice([random.integers(1, 33), random.integers(1, 300), 16 * random.integers(1, 17)]))
+        shape = (int(random.choice([1, 1, 2, 3])), size(), size(), int(random.integers(1, 25)))
+        pair = PAIRS[random.integers(len(PAIRS))]
+        print(seed, pair, shape, flush=True)
+        check(pair, shape)
+
+
 def is_native(dump):
     """Whether the kernel that was compiled last gives the scales to the matrix unit. `dump` is the compiler's dump directory."""
     (lowered,) = pathlib.Path(dump).glob("*-lower.mlir")
@@ -167,5 +178,8 @@ if __name__ == "__main__":
     if sys.argv[1] == "programs":
         check_programs()
         print("programs are right on", jax.devices()[0])
+    elif sys.argv[1] == "random":
+        check_random(0, int(sys.argv[2]))
+        print(sys.argv[2], "random products are right on", jax.devices()[0])
     else:
         main(int(sys.argv[1]), int(sys.argv[2]))

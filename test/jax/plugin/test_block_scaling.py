@@ -80,6 +80,12 @@ def test_quantisation_gradients_and_ragged_products_on_a_gpu(target):
     assert done.returncode == 0 and "8 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("count, target", [(4, "vgpu:gfx950"), *((40, target) for target in ["cpu", *GPUS])])
+def test_random_products(target, count):
+    done = check_part(target, "random", count)
+    assert done.returncode == 0 and f"{count} random products are right on" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("target", ["cpu", *GPUS])
 def test_all_products(target):
     done = check_part(target, 0, 1)
