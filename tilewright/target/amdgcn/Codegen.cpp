@@ -20,7 +20,9 @@ Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
                           LLVMInitializeAMDGPUTargetMC, LLVMInitializeAMDGPUAsmPrinter>();
   return codegen::createMachine({.triple = triple,
                                  .cpu = chip.name,
-                                 .features = "",
+                                 // LLVM 22 reads select(c, x * y, 0) as c + x * y when it collects
+                                 // products of bytes for v_dot4_u32_u8.
+                                 .features = "-dot7-insts",
                                  .relocation = Reloc::PIC_,
                                  .failure = Error::gpuCodegen,
                                  .origin = " (AmdChips.def)"});
