@@ -2,7 +2,7 @@
 virtual GPU, compared with separate kernels, because both round f32 to tf32.
 
     pytest test/jax/test_random_attention.py --programs 1000 --seed 7
-    pytest test/jax/test_random_attention.py --chip sm_90a
+    pytest test/jax/test_random_attention.py --chip sm_90a -k Decoding
 
 The kernel takes sums in another order and divides once at the end. Its error may be twice that of the separate ops, plus the rounding of
 the weights and of the result: an ulp of the terms that are summed. A result is NaN exactly where the separate ops give NaN.
@@ -145,6 +145,16 @@ class Attention:
         return ", ".join(f"{key} {value}" for key, value in vars(self).items() if key != "draw")
 
 
+class Decoding(Attention):
+    """Few queries and many keys, which GPUs divide along the keys."""
+
+    def __init__(self, seed):
+        super().__init__(f"decoding {seed}")
+        self.queries, self.keys = self.draw.choice([1, 1, 2, 5]), 64 * self.draw.randint(17, 48)
+        if self.draw.random() < 0.3:  # most parts have no visible key
+            self.mask, self.hidden = "window", -np.inf
+
+
 class Gradients(Attention):
     """The gradients of such an attention, and some other products of its weights."""
 
@@ -240,8 +250,10 @@ def disagreement_of_one(ulp, exact, terms, separate, fused):
     return f"error {error.flat[worst]:.3e}, allowed {allowed.flat[worst]:.3e}"
 
 
-@pytest.mark.parametrize("kind", [Attention, Gradients])
+@pytest.mark.parametrize("kind", [Attention, Gradients, Decoding])
 def test_random_attentions(kind, request, tmp_path, monkeypatch):
+    if kind is Decoding and not request.config.getoption("--chip"):
+        pytest.skip("a CPU keeps separate kernels for few queries")
     count, seed = request.config.getoption("--programs"), request.config.getoption("--seed")
     attentions = [kind(f"{seed}/{i}") for i in range(count)]
     cases, inputs = [], []

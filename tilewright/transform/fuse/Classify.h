@@ -30,6 +30,8 @@ enum class OpClass {
 
 OpClass classify(mlir::Operation *op);
 
+inline mlir::Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
+
 /// Whether an op takes so many instructions that it is never rematerialized.
 bool isExpensive(mlir::Operation *op);
 

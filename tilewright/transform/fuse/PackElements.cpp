@@ -22,8 +22,6 @@ namespace tilewright::fuse {
 
 namespace {
 
-Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
-
 /// Whether a kernel can compute the bytes of a fusion's results instead of their elements: each
 /// byte is computed on its own, at any index. A reduction, product or gather is not repeated for
 /// bytes; the next kernel packs its result.

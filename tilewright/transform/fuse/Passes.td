@@ -161,6 +161,29 @@ def SplitKPass : Pass<"fuse-split-k", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }
 
+def SplitKeysPass : Pass<"fuse-split-keys", "::mlir::func::FuncOp"> {
+  let summary = "On a GPU, divides attention with few queries and many keys along the keys";
+  let description = [{
+    Before:
+      %r = exec.softmax_dot(%q, %k, %v) sizes [8, 1, 4096, 64, 64] … -> tensor<8x1x64xf32>
+    After:
+      %x = stablehlo.reshape %k : (tensor<8x4096x64xf32>) -> tensor<8x8x512x64xf32>
+      %y = stablehlo.reshape %v : (tensor<8x4096x64xf32>) -> tensor<8x8x512x64xf32>
+      %p:3 = exec.softmax_dot(%q, %x, %y) sizes [8, 8, 1, 512, 64, 64] … -> (tensor<8x8x1x64xf32>, tensor<8x8x1xf32>, tensor<8x8x1xf32>)
+      the weight of a part is its sum, times the exponential of its maximum less the greatest maximum;
+      %r is the mean of the parts' results
+
+    Decoding has one query for each head, so whole heads would leave most multiprocessors idle. The parts are heads of one kernel; elementwise
+    ops and sums combine them. A part has a multiple of 64 keys. The division pays if the longest part, plus 512 keys for the second kernel,
+    is at most three quarters of all keys. Masks see the same numbers of keys as before.
+
+    Input: simplified StableHLO with `exec.softmax_dot`. Output: the same; unchanged unless `exec.target` is a GPU.
+    Numerics: sums have another order, which is fixed: two runs give the same bits. Parts are f32, so a result of bf16 is rounded once.
+  }];
+  let dependentDialects = ["::tilewright::stablehlo::StablehloDialect", "::tilewright::exec::ExecDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def CascadesPass : Pass<"fuse-cascades", "::mlir::func::FuncOp"> {
   let summary = "Joins attention into one op, and explains which reductions can share a pass over their rows";
   let description = [{

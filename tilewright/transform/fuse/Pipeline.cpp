@@ -25,6 +25,7 @@ void buildFusePipeline(OpPassManager &passes, const FuseOptions &options,
   CascadesPassOptions cascades;
   cascades.attention = options.attention;
   functions.addPass(createCascadesPass(cascades));
+  functions.addPass(createSplitKeysPass());
   functions.addPass(createSplitProductsPass());
   SplitReducePassOptions splitting;
   splitting.minElements = options.splitReduceElements;
@@ -55,6 +56,7 @@ void registerFusePasses() {
   registerSplitReducePass();
   registerSplitConcatenatePass();
   registerSplitKPass();
+  registerSplitKeysPass();
   registerCascadesPass();
   registerFusePass();
   registerFuseProductsPass();

@@ -22,8 +22,6 @@ namespace tilewright::fuse {
 
 namespace {
 
-Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
-
 bool isConvolution(exec::FusionOp fusion) {
   return !bodyOf(fusion).getOps<stablehlo::ConvolutionOp>().empty();
 }

@@ -1,5 +1,6 @@
 #include "tilewright/transform/fuse/cascade/Attention.h"
 
+#include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/transform/fuse/EraseDead.h"
 #include "tilewright/transform/fuse/cascade/AttentionBackward.h"
 
@@ -23,7 +24,13 @@ exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool isGpu, std::string 
   exec::SoftmaxDotOp op = match.create(/*hasRowValues=*/!match.otherProducts.empty());
   // The cotangent may be computed from the result, so replace the result first.
   SmallVector<Value> dead = {match.result.value};
-  match.result.value.replaceAllUsesWith(op.getResult());
+  Value made = op.getResult();
+  if (made.getType() != match.result.value.getType()) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    made = stablehlo::ReshapeOp::create(builder, op.getLoc(), match.result.value.getType(), made);
+  }
+  match.result.value.replaceAllUsesWith(made);
   if (!match.otherProducts.empty())
     dead.append(backward.replace(op));
   fuse::eraseDead(std::move(dead));

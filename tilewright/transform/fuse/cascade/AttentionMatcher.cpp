@@ -324,6 +324,21 @@ bool AttentionMatcher::isNumbered(int64_t dim) const {
   return llvm::any_of(inputs, [&](const Node *input) { return numberedDim(*input) == dim; });
 }
 
+/// Why few queries keep separate kernels; empty if they do not. A GPU reads keys and values at the
+/// rate of its memory if enough of its multiprocessors take part.
+std::string AttentionMatcher::whyNotFew(const fuse::AttentionSizes &sizes) const {
+  constexpr int64_t fewKeys = 1024;
+  const exec::TargetAttr target = exec::targetOf(first);
+  if (!target.isGpu() || !otherProducts.empty())
+    return concat("it has fewer than ", minQueries, " queries for each set of keys");
+  if (sizes.keys <= fewKeys || fuse::queryBlocks(sizes) * 2 >= target.getUnits() ||
+      fuse::partsOfKeys(sizes, target.getUnits()) > 1)
+    return "";
+  return concat("it would occupy ", fuse::queryBlocks(sizes), " of ", target.getUnits(),
+                " multiprocessors, and its ", sizes.keys,
+                " keys cannot be divided into enough multiples of ", fuse::keyGranule);
+}
+
 /// The queries are a dimension that neither keys nor values have: the one that a mask counts along,
 /// because the body reads the other indices from memory, or else the longest. All others are heads.
 bool AttentionMatcher::chooseQueries() {
@@ -337,11 +352,18 @@ bool AttentionMatcher::chooseQueries() {
     if (queries.has(dim) && !keys.has(dim) && !values.has(dim) &&
         (query < 0 || rankOf(dim) >= rankOf(query)))
       query = dim;
-  if (query < 0 || sizeOf(query) < minQueries)
-    return fail(concat("it has fewer than ", minQueries, " queries for each set of keys"));
+  if (query < 0)
+    query = absentQuery;
+  fuse::AttentionSizes sizes{.queries = query == absentQuery ? 1 : sizeOf(query),
+                             .keys = sizeOf(keyDim())};
   for (int64_t dim : space.rowDims())
-    if (dim != query && sizeOf(dim) != 1)
+    if (dim != query && sizeOf(dim) != 1) {
       order.push_back(dim);
+      sizes.heads *= sizeOf(dim);
+    }
+  if (sizes.queries < minQueries)
+    if (std::string reason = whyNotFew(sizes); !reason.empty())
+      return fail(std::move(reason));
   order.insert(order.end(), {query, keyDim(), depth, width});
   return true;
 }
@@ -494,7 +516,7 @@ DenseI64ArrayAttr AttentionMatcher::numbered(OpBuilder &builder, const View &dim
 SmallVector<int64_t> AttentionMatcher::sizes() const {
   SmallVector<int64_t> sizes;
   for (int64_t dim : ArrayRef(order).drop_back(2))
-    sizes.push_back(cascade.space().shape[static_cast<size_t>(dim)]);
+    sizes.push_back(dim == absentQuery ? 1 : cascade.space().shape[static_cast<size_t>(dim)]);
   sizes.append({depthSize, widthSize});
   return sizes;
 }
@@ -518,9 +540,16 @@ exec::SoftmaxDotOp AttentionMatcher::create(bool hasRowValues) {
     dims.push_back(numbered(builder, operand.dims));
     arguments.push_back(elements::scalarType(input->element));
   }
-  dims.push_back(numbered(builder, result.dims));
+  // A result without a dimension for the query gets one of size 1.
+  View ofResult = result.dims;
+  SmallVector<int64_t> shape(typeOf(result.value).getShape());
+  if (queryDim() == absentQuery) {
+    ofResult.insert(ofResult.begin(), absentQuery);
+    shape.insert(shape.begin(), 1);
+  }
+  dims.push_back(numbered(builder, ofResult));
   const SmallVector<int64_t> all = sizes();
-  SmallVector<Type> results = {result.value.getType()};
+  SmallVector<Type> results = {RankedTensorType::get(shape, typeOf(result.value).getElementType())};
   if (hasRowValues)
     results.append(2, RankedTensorType::get(ArrayRef(all).drop_back(3), builder.getF32Type()));
   Type weightType = typeOf(second->getOperand(last->mappedOperand)).getElementType();

@@ -4,6 +4,7 @@
 
 #include "tilewright/dialect/exec/SoftmaxOps.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/transform/fuse/KeyParts.h"
 #include "tilewright/transform/fuse/cascade/Cascade.h"
 
 #include "mlir/IR/Builders.h"
@@ -51,7 +52,7 @@ class AttentionMatcher {
 public:
   explicit AttentionMatcher(Cascade &cascade)
       : cascade(cascade), rank(static_cast<int64_t>(cascade.space().shape.size())), depth(rank),
-        width(rank + 1) {}
+        width(rank + 1), absentQuery(rank + 2) {}
 
   bool match() {
     return findReductions() && isSoftmax() && findScore() && hasTypes() && follow(first) &&
@@ -61,8 +62,10 @@ public:
   exec::SoftmaxDotOp create(bool hasRowValues);
 
   Cascade &cascade;
-  const int64_t rank, depth, width; // dimensions of the space, and two more
-  std::string why;                  // why match() returned false
+  /// Dimensions of the space, and three more: the last one is the query of scores that have one
+  /// query for each head, and no dimension for it.
+  const int64_t rank, depth, width, absentQuery;
+  std::string why; // why match() returned false
 
   unsigned maximum = 0, sum = 0; // numbers of reductions
   const Node *score = nullptr, *product = nullptr, *subtracted = nullptr;
@@ -124,6 +127,7 @@ private:
   bool placeSecond();
   bool isNumbered(int64_t dim) const;
   bool chooseQueries();
+  std::string whyNotFew(const fuse::AttentionSizes &sizes) const;
 
   const Reduction *last = nullptr;
   int64_t depthSize = 1, widthSize = 1;

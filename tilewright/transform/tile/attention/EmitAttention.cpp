@@ -460,7 +460,8 @@ SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
   const UniformInput known = [&](unsigned input) { return uniform(input); };
   auto yield = cast<exec::YieldScoreOp>(op.getBody().front().getTerminator());
   const Mask mask{yield.getVisible(), /*query=*/1, sizes[key]};
-  if (mask.visible && blocks(key) > 1)
+  // All keys of a part may be invisible, even if they are a single block.
+  if (mask.visible && (blocks(key) > 1 || isInPart(op.getBody().getArgument(2))))
     range = visibleKeys(builder, mask, queries, known);
   if (visible && form.warpgroups)
     fullyVisible = fullyVisibleKeys(builder, mask, queries, known);

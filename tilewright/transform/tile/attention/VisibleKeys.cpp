@@ -13,7 +13,7 @@ namespace {
 /// constant.
 struct Side {
   enum class Kind { none, key, query, scalar } kind = Kind::none;
-  Value scalar;
+  Value scalar; // that is added to the number of the key, or all there is
   int64_t constant = 0;
 };
 
@@ -53,6 +53,12 @@ private:
   const Bound kind;
 };
 
+/// Whether an op adds the first key of a part, which does not wrap around.
+bool doesNotWrap(Operation *op) {
+  auto sum = dyn_cast<arith::AddIOp>(op);
+  return sum && bitEnumContainsAll(sum.getOverflowFlags(), arith::IntegerOverflowFlags::nsw);
+}
+
 std::optional<Side> RangeFinder::sideOf(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)) && number.getSignificantBits() <= 31)
@@ -75,7 +81,10 @@ std::optional<Side> RangeFinder::sideOf(Value value) {
   const bool isSum = isa<arith::AddIOp>(op);
   if (isSum && left->kind == Side::Kind::none)
     std::swap(left, right);
-  // A scalar may be any number, so that a sum with it may wrap around.
+  if (isSum && left->kind == Side::Kind::key && right->kind == Side::Kind::scalar &&
+      !left->scalar && left->constant == 0 && doesNotWrap(op))
+    return Side{Side::Kind::key, right->scalar, 0};
+  // Another scalar may be any number, so that a sum with it may wrap around.
   if (right->kind != Side::Kind::none || left->kind == Side::Kind::scalar)
     return std::nullopt;
   left->constant += isSum ? right->constant : -right->constant;
@@ -139,22 +148,26 @@ std::optional<KeyRange> RangeFinder::compare(arith::CmpIOp op) {
   if (right->kind == Side::Kind::key)
     return std::nullopt;
   right->constant -= left->constant;
+  auto key = [&](bool isGreatest, int64_t plus) -> Value {
+    Value limit = bound(*right, isGreatest, plus);
+    return left->scalar ? join<arith::SubIOp>(limit, left->scalar) : limit;
+  };
   KeyRange range = all();
   switch (predicate) {
   case arith::CmpIPredicate::slt:
-    range.end = bound(*right, true, 0);
+    range.end = key(true, 0);
     return range;
   case arith::CmpIPredicate::sle:
-    range.end = bound(*right, true, 1);
+    range.end = key(true, 1);
     return range;
   case arith::CmpIPredicate::sgt:
-    range.first = bound(*right, false, 1);
+    range.first = key(false, 1);
     return range;
   case arith::CmpIPredicate::sge:
-    range.first = bound(*right, false, 0);
+    range.first = key(false, 0);
     return range;
   case arith::CmpIPredicate::eq:
-    return KeyRange{bound(*right, false, 0), bound(*right, true, 1)};
+    return KeyRange{key(false, 0), key(true, 1)};
   default:
     return std::nullopt;
   }
@@ -183,6 +196,8 @@ std::optional<KeyRange> RangeFinder::find(Value condition) {
 }
 
 } // namespace
+
+bool isInPart(BlockArgument key) { return llvm::any_of(key.getUsers(), doesNotWrap); }
 
 std::optional<KeyRange> visibleKeys(OpBuilder &builder, const Mask &mask, QueryRange queries,
                                     const UniformInput &uniform) {

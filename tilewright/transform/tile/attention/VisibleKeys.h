@@ -31,6 +31,10 @@ struct Mask {
 /// and keys of a head; otherwise null.
 using UniformInput = std::function<mlir::Value(unsigned argument)>;
 
+/// Whether a key's number counts within a part of the keys, to which the body adds the number of
+/// the part's first key (fuse-split-keys).
+bool isInPart(mlir::BlockArgument key);
+
 /// A range that contains all keys that the mask shows to one of the queries, as scalar ops; nullopt
 /// if the mask bounds none. A mask is a combination of comparisons of the numbers of key and query,
 /// or with a uniform input: causal masks, windows, and lengths of sequences.
