@@ -251,6 +251,6 @@ def test_sharded_like_one_device(name, tmp_path, pytestconfig):
                 return f"output {index} of device {device} differs from {where[:1]} on, in {len(where)} elements"
         return None
 
-    wrong, _, runs, *_ = dividing.compare(cases, tmp_path, judge)
+    wrong, _, _, runs = dividing.compare(cases, tmp_path, judge)
     if wrong:
         pytest.fail(f"{len(wrong)} of {runs} disagree, the shortest is\n{min(wrong, key=len)}")

@@ -302,6 +302,14 @@ const std::vector<Mode> &Modes::findPlacing(int number, const Choice &now,
 
 std::vector<Mode> Modes::makePlacing(int number, Choice base, const MeshAxisRef &axis) {
   const GraphNode &node = graph.nodes[static_cast<size_t>(number)];
+  // Without the axis, inner loops of a dimension may be split although an outer one is whole.
+  if (!divides(graph, node, base))
+    for (const auto *values : {&node.rule.operands, &node.rule.results})
+      for (const ShardingRule::Dims &dims : *values)
+        for (const ShardingRule::Dim &dim : dims)
+          if (dim.size() > 1)
+            for (int loop : dim)
+              base.loops[static_cast<size_t>(loop)].clear();
   bool isFixed = false; // whether the program says where the axis is
   if (node.isFixed && node.mesh) {
     for (size_t loop = 0; loop < node.fixed.size(); ++loop)

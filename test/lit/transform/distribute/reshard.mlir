@@ -61,3 +61,20 @@ module @transposed attributes {mhlo.num_partitions = 4 : i32} {
     return %x : tensor<8x8xf32>
   }
 }
+
+// -----
+
+/// Both axes divide the dimensions that a reshape merges; without the outer one, the inner one
+/// would divide columns, which are not adjacent in the result.
+
+// CHECK-LABEL: module @merged_in_another_order
+//   CHECK-NOT:   stablehlo.reshape {{.*}} (tensor<2x1xui32>) -> tensor<2xui32>
+//       CHECK:   return
+module @merged_in_another_order attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["a0"=2, "a1"=2]>
+  func.func public @main(%x: tensor<2x2xui32>) -> (tensor<4xui32> {sdy.sharding = #sdy.sharding<@mesh, [{"a1", "a0"}]>}) {
+    %0 = sdy.sharding_constraint %x <@mesh, [{"a0", "a1"}, {}]> : tensor<2x2xui32>
+    %1 = stablehlo.reshape %0 : (tensor<2x2xui32>) -> tensor<4xui32>
+    return %1 : tensor<4xui32>
+  }
+}
