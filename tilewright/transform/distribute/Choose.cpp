@@ -688,7 +688,6 @@ private:
   }
 
   bool improveFrom(int seed, const MeshAxisRef &axis) {
-    constexpr size_t maxFollowers = 32;
     const Mode &before = *now[at(seed)];
     const double price = around(seed);
     for (const Mode &mode : modes.placing(seed, before, axis)) {
@@ -697,9 +696,9 @@ private:
       set(seed, mode);
       double change = around(seed) - price;
       std::vector<std::pair<int, const Mode *>> undo;
-      SmallVector<int, 32> queue;
+      SmallVector<int, maxFollowers> queue;
       addNeighbours(seed, queue);
-      for (size_t next = 0; next < queue.size() && next < maxFollowers; ++next) {
+      for (size_t next = 0; next < queue.size(); ++next) {
         const int node = queue[next];
         if (node == seed)
           continue;
@@ -724,10 +723,11 @@ private:
     return false;
   }
 
-  /// The nodes that make or use the values of a node.
-  void addNeighbours(int node, SmallVector<int, 32> &queue) {
+  /// The nodes that make or use the values of a node, as long as the queue has room for them.
+  static constexpr size_t maxFollowers = 32;
+  void addNeighbours(int node, SmallVector<int, maxFollowers> &queue) {
     auto add = [&](int other) {
-      if (!llvm::is_contained(queue, other))
+      if (queue.size() < maxFollowers && !llvm::is_contained(queue, other))
         queue.push_back(other);
     };
     for (int value : nodeAt(node).inValues) {
