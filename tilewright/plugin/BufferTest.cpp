@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <dlfcn.h>
+#include <thread>
+
 namespace tilewright::plugin {
 namespace {
 
@@ -206,6 +211,46 @@ TEST(PluginBuffer, ViewsOnlyMemoryThatTheDeviceHas) {
   EXPECT_THAT(messageOf(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&device)),
               testing::HasSubstr("it is not aligned to 64 bytes"));
   destroyBuffer(host.buffer);
+}
+
+/// Another library's kernels may still write the memory when it passes an array, on its own stream
+/// or on the default one.
+TEST(PluginBuffer, AViewOfDeviceMemoryWaitsForTheStreamThatWritesIt) {
+  TestClient gpu(1, "vgpu:sm_90a");
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_TRUE(driver) << dlerror();
+  using Work = void(void *);
+  auto *create = reinterpret_cast<int (*)(void **, unsigned)>(dlsym(driver, "cuStreamCreate"));
+  auto *destroy = reinterpret_cast<int (*)(void *)>(dlsym(driver, "cuStreamDestroy_v2"));
+  auto *launch =
+      reinterpret_cast<int (*)(void *, Work *, void *)>(dlsym(driver, "cuLaunchHostFunc"));
+  auto *retain = reinterpret_cast<int (*)(void **, int)>(dlsym(driver, "cuDevicePrimaryCtxRetain"));
+  auto *makeCurrent = reinterpret_cast<int (*)(void *)>(dlsym(driver, "cuCtxSetCurrent"));
+  ASSERT_TRUE(create && destroy && launch && retain && makeCurrent);
+  void *context = nullptr, *own = nullptr;
+  ASSERT_EQ(retain(&context, 0), 0);
+  ASSERT_EQ(makeCurrent(context), 0);
+  ASSERT_EQ(create(&own, 1 /*non-blocking*/), 0);
+
+  PJRT_Buffer *memory = makeBuffer(gpu, {1, 2, 3, 4}, {4});
+  TILEWRIGHT_CALL(Buffer_UnsafePointer, address, buffer, memory);
+  for (void *stream : {own, static_cast<void *>(nullptr)}) {
+    static std::atomic<bool> isWritten;
+    isWritten = false;
+    Work *work = [](void *) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      isWritten = true;
+    };
+    ASSERT_EQ(launch(stream, work, nullptr), 0);
+    auto args = viewOf(gpu, reinterpret_cast<void *>(address.buffer_pointer));
+    args.stream = reinterpret_cast<intptr_t>(stream);
+    ASSERT_CALL_OK(pjrtApi().PJRT_Client_CreateViewOfDeviceBuffer(&args));
+    EXPECT_TRUE(isWritten);
+    destroyBuffer(args.buffer);
+  }
+  destroyBuffer(memory);
+  EXPECT_EQ(destroy(own), 0);
+  dlclose(driver);
 }
 
 /// NumPy and other libraries compute the strides of an array without elements in different ways.

@@ -177,6 +177,11 @@ PJRT_Error *Client_CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer
     TILEWRIGHT_PJRT_ASSIGN(buffer, copyOfHostMemory(data, type, *memory));
     release();
   } else {
+    // JAX passes no stream, which stands for the default one: the queues of this runtime do not
+    // wait for that by themselves.
+    if (!isHost)
+      TILEWRIGHT_PJRT_TRY(memory->client().backend().awaitStream(
+          memory->device(), reinterpret_cast<void *>(args->stream)));
     TILEWRIGHT_PJRT_ASSIGN(buffer, runtime::Buffer::view(data, type, *memory, release));
   }
   args->buffer = new PJRT_Buffer(*args->client, std::move(buffer));

@@ -129,6 +129,13 @@ public:
   /// freed although no program runs after them.
   virtual void awaitCopiesInOrder(const Device &) {}
 
+  /// Blocks until the work that another library has queued on a stream of the device has ended, so
+  /// that what it writes is in memory. Null is the default stream of the device.
+  virtual Status awaitStream(const Device &device, void *stream) {
+    (void)device, (void)stream;
+    return Status();
+  }
+
   /// Whether the device itself queues programs and runs them in order. If so, `run` returns early,
   /// and later work need not wait for the results of earlier programs.
   virtual bool isStreamOrdered() const { return false; }

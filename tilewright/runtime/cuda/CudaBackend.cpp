@@ -140,6 +140,13 @@ public:
     gpu.api().cuStreamSynchronize(gpu.programs().stream());
   }
 
+  Status awaitStream(const Device &device, void *stream) override {
+    CudaDevice &gpu = *gpus[static_cast<size_t>(device.localId())];
+    TILEWRIGHT_TRY(gpu.isUsable());
+    const ContextScope scope(gpu);
+    return TILEWRIGHT_CUDA(gpu, cuStreamSynchronize, static_cast<CUstream>(stream));
+  }
+
   bool isStreamOrdered() const override { return true; }
   void drain() override {
     for (const std::shared_ptr<CudaDevice> &gpu : gpus)
