@@ -211,10 +211,15 @@ def product_of_threes(b):
 # --- indices with batches ---
 
 
+def indices_of_each(b, spec):
+    """Several indices for each row of a value."""
+    return b.pick(lambda t: t.dtype in ("int32", "int64") and t.rank == 2 and t.shape[0] == spec.shape[0])
+
+
 @rule
 def rows_of_each(b):
     picked = b.pick(lambda s: s.rank >= 2 and s.size > 0)
-    index = picked and b.pick(lambda t: t.dtype in ("int32", "int64") and t.rank == 2 and t.shape[0] == picked[1].shape[0])
+    index = picked and indices_of_each(b, picked[1])
     if index and index[1].size > 0:
         (v, s), (i, t) = picked, index
         made = f"jax.vmap(lambda x, i: jnp.take(x, i, axis=0, mode='clip'))({v}, {i})"
@@ -224,7 +229,7 @@ def rows_of_each(b):
 @rule
 def add_to_each(b):
     picked = b.pick(lambda s: s.rank == 2 and s.size > 0 and ints(s))
-    index = picked and b.pick(lambda t: t.dtype in ("int32", "int64") and t.rank == 2 and t.shape[0] == picked[1].shape[0])
+    index = picked and indices_of_each(b, picked[1])
     updates = index and b.pick(lambda u: (u.dtype, u.shape) == (picked[1].dtype, index[1].shape))
     if updates:
         (v, s), (u, _) = picked, updates
@@ -234,7 +239,7 @@ def add_to_each(b):
 @rule
 def add_columns(b):
     picked = b.pick(lambda s: s.rank >= 2 and s.size > 0 and ints(s))
-    index = picked and b.pick(lambda t: t.dtype in ("int32", "int64") and t.rank == 1 and t.size > 0)
+    index = picked and sharded.usual_indices(b)
     if index:
         (v, s), (i, t) = picked, index
         return f"{v}.at[:, {i}].add(jnp.{s.dtype}({b.number(1, 5)}), mode='drop')", anything_int(s)

@@ -23,6 +23,11 @@ def indices(b, rank=1):
     return b.pick(lambda s: ints(s) and s.rank == rank and s.size > 0)
 
 
+def usual_indices(b):
+    """A value of a type that JAX has for indices."""
+    return b.pick(lambda s: s.dtype in ("int32", "int64") and s.rank == 1 and s.size > 0)
+
+
 def scalar_index(b):
     """An expression for an integer scalar: any element of any integer value, or a constant."""
     picked = b.pick(lambda s: ints(s) and s.size > 0)
@@ -75,7 +80,7 @@ def take_along(b):
 def take_points(b):
     """Index vectors of two numbers."""
     picked = b.pick(lambda s: s.rank >= 2 and s.size > 0)
-    index = picked and b.pick(lambda s: s.dtype in ("int32", "int64") and s.rank == 1 and s.size > 0)
+    index = picked and usual_indices(b)
     if index:
         (v, s), (i, t) = picked, index
         return f"{v}.at[{i}, {i} + 1].get(mode='clip')", s.with_shape((*t.shape, *s.shape[2:]))
@@ -149,7 +154,7 @@ def histogram(b):
 @rule
 def add_points(b):
     picked = b.pick(lambda s: s.rank == 2 and s.size > 0 and ints(s))
-    index = picked and b.pick(lambda s: s.dtype in ("int32", "int64") and s.rank == 1 and s.size > 0)
+    index = picked and usual_indices(b)
     if index:
         (v, s), (i, _) = picked, index
         return f"{v}.at[{i}, {i} * 2 - 1].add(jnp.{s.dtype}(3), mode='drop')", anything_int(s)

@@ -177,13 +177,16 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
 }
 
 static Status checkOptions(const Options &options) {
-  const std::string &windows = options.communicate.windows, &accuracy = options.compile.gpuAccuracy;
-  if (windows != "auto" && windows != "always" && windows != "never")
-    return Status(Error::optionValue,
-                  concat("communicate.windows is '", windows, "', expected auto, always or never"));
-  if (accuracy != "full" && accuracy != "balanced" && accuracy != "fast")
-    return Status(Error::optionValue, concat("compile.gpu-accuracy is '", accuracy,
-                                             "', expected full, balanced or fast"));
+  struct Choice {
+    std::string_view option, value, known[3];
+  };
+  const Choice choices[] = {
+      {"communicate.windows", options.communicate.windows, {"auto", "always", "never"}},
+      {"compile.gpu-accuracy", options.compile.gpuAccuracy, {"full", "balanced", "fast"}}};
+  for (const auto &[option, value, known] : choices)
+    if (!llvm::is_contained(known, value))
+      return Status(Error::optionValue, concat(option, " is '", value, "', expected ", known[0],
+                                               ", ", known[1], " or ", known[2]));
   return Status();
 }
 

@@ -25,8 +25,8 @@ struct DotLayouts {
 /// (batch…, k, n) of elements with `bits` bits (32: tf32 or f32, 64: f64), for each arrangement of
 /// the warps over m and n. If a tile is smaller than the instruction, the layout covers more than
 /// the tile. `scaleLines` is the number of lines of 128 bytes in each tile of ordered scales, which
-/// only MFMA reads; 0 without scales. Scales are distributed over 1, 2, 4 or 8 warps; for another
-/// number there is no layout.
+/// only MFMA reads; 0 without scales. Scales are distributed over 1, 2, 4 or 8 warps; with any
+/// other number of warps the result is empty.
 std::vector<DotLayouts> mmaLayouts(llvm::ArrayRef<int64_t> accumulator, int64_t depth, int64_t bits,
                                    const Machine &machine, int64_t scaleLines = 0);
 
