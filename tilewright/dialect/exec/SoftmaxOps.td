@@ -27,7 +27,8 @@ def Exec_SoftmaxDotOp : Exec_Op<"softmax_dot", [Pure, IsolatedFromAbove,
     From them, a backward pass computes weights again.
 
     ```mlir
-    %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32] dims [[0, 1, 3], [0, 2, 3], [0, 2, 4], [0, 1, 4]] weights f32
+    %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32]
+         dims [array<i64: 0, 1, 3>, array<i64: 0, 2, 3>, array<i64: 0, 2, 4>, array<i64: 0, 1, 4>] weights f32
          : (tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
     ^bb0(%product: f32, %query: i32, %key: i32):
       exec.yield_score %product : f32

@@ -35,3 +35,19 @@ func.func @plan(%a: tensor<8xf32>) -> tensor<8xf32> attributes {
   %4 = exec.collective_done(%3) {id = 7 : i64} : (tensor<8xf32>) -> tensor<8xf32>
   return %4 : tensor<8xf32>
 }
+
+/// The example of the op's documentation.
+
+// CHECK-LABEL: func @softmax_dot
+//       CHECK:   exec.softmax_dot(%{{.*}}, %{{.*}}, %{{.*}}) sizes [2, 64, 64, 32, 32] dims [array<i64: 0, 1, 3>, array<i64: 0, 2, 3>, array<i64: 0, 2, 4>, array<i64: 0, 1, 4>] weights f32 : (tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
+//       CHECK:   ^bb0(%[[PRODUCT:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32):
+//       CHECK:     exec.yield_score %[[PRODUCT]] : f32
+func.func @softmax_dot(%q: tensor<2x64x32xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
+  %r = exec.softmax_dot(%q, %k, %v) sizes [2, 64, 64, 32, 32]
+         dims [array<i64: 0, 1, 3>, array<i64: 0, 2, 3>, array<i64: 0, 2, 4>, array<i64: 0, 1, 4>] weights f32
+         : (tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>) -> tensor<2x64x32xf32> {
+  ^bb0(%product: f32, %query: i32, %key: i32):
+    exec.yield_score %product : f32
+  }
+  return %r : tensor<2x64x32xf32>
+}
