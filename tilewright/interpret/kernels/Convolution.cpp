@@ -62,18 +62,18 @@ static Status check(const Tensor &lhs, const Tensor &rhs, const ConvolutionParam
   return Status();
 }
 
+/// Whether the zeros of the padding are elements of this dimension. In a dilated dimension they are
+/// skipped like those between the elements, as in the compiled kernels.
+static bool hasZeros(const WindowDimension &dim) {
+  return dim.baseDilation == 1 && (dim.padLow > 0 || dim.padHigh > 0);
+}
+
 /// Whether multiplying the kernel by the zeros of the padding can give a result other than zero
-/// (NaN). Elements between those of a dilated input are skipped, as in the compiled kernels.
+/// (NaN).
 static bool paddingIsSeen(const Tensor &rhs, const std::vector<WindowDimension> &window) {
   if (!isReal(rhs.type()) && !isComplex(rhs.type()))
     return false;
-  bool isPadded = false;
-  for (const WindowDimension &dim : window) {
-    isPadded |= dim.padLow > 0 || dim.padHigh > 0;
-    if (dim.baseDilation > 1)
-      return false;
-  }
-  if (!isPadded)
+  if (std::none_of(window.begin(), window.end(), hasZeros))
     return false;
   for (int64_t i = 0; i < rhs.elementCount(); ++i)
     if (const Scalar value = rhs.at(i); !std::isfinite(value.r) || !std::isfinite(value.im))
@@ -81,7 +81,7 @@ static bool paddingIsSeen(const Tensor &rhs, const std::vector<WindowDimension> 
   return false;
 }
 
-/// The input with its padding materialized as zeros; removes the padding from the window.
+/// The input with the zeros of its padding as elements; removes that padding from the window.
 static Result<Tensor> padded(const Tensor &lhs, ConvolutionParameters &parameters,
                              Context &context) {
   const auto rank = static_cast<size_t>(lhs.rank());
@@ -89,6 +89,8 @@ static Result<Tensor> padded(const Tensor &lhs, ConvolutionParameters &parameter
   for (size_t i = 0; i < parameters.window.size(); ++i) {
     const auto dim = static_cast<size_t>(parameters.input.spatial[i]);
     WindowDimension &window = parameters.window[i];
+    if (!hasZeros(window))
+      continue;
     low[dim] = std::exchange(window.padLow, 0);
     high[dim] = std::exchange(window.padHigh, 0);
   }
