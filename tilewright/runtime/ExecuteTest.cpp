@@ -191,6 +191,29 @@ TEST_F(ExecuteTest, ArgumentsMustFit) {
   EXPECT_FALSE(execute(*program, {argument.get()}).isOk());
 }
 
+/// The caller may keep a deleted executable for as long as it likes.
+TEST_F(ExecuteTest, ADeletedProgramFreesItsCodeOnceNoRunNeedsIt) {
+  makeClient();
+  Promise gate;
+  auto token = std::make_shared<int>();
+  std::weak_ptr<int> code = token;
+  auto program = load(
+      "f", 1, 1, addOne([open = gate.event(), token = std::move(token)] { (void)open.await(); }),
+      {}, dear);
+  programs->byName.clear();
+  auto argument = buffer(1);
+  auto run = execute(*program, {argument.get()});
+  program->release();
+  EXPECT_TRUE(program->isDeleted());
+  EXPECT_FALSE(code.expired());
+  gate.complete();
+  EXPECT_THAT(read(*run->results[0][0]), Each(2));
+  client->drain();
+  EXPECT_TRUE(code.expired());
+  EXPECT_THAT(execute(*program, {argument.get()}).takeStatus().message(),
+              HasSubstr("'f' was deleted and cannot run"));
+}
+
 TEST_F(ExecuteTest, TheMemoryLimitEndsARunAndNotTheProcess) {
   RuntimeOptions options;
   options.memoryLimit = 4 << 20;

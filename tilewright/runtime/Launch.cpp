@@ -174,7 +174,7 @@ Result<Event> LoadedExecutable::Launch::submit() {
   run.userContext = userContext;
 
   const auto begin = std::chrono::steady_clock::now();
-  Result<Event> done = self.code->run(run);
+  Result<Event> done = code->run(run);
   const int64_t took = (std::chrono::steady_clock::now() - begin).count();
   // Decrease the estimate at once and increase it slowly: a run that was interrupted says little
   // about the next.
@@ -202,6 +202,7 @@ void LoadedExecutable::Launch::finish(Status status) {
   storages.clear();
   for (std::shared_ptr<Allocator::Block> &arena : arenas)
     arena.reset();
+  code.reset();
   if (promise)
     promise->complete(std::move(status));
 }

@@ -31,6 +31,7 @@ struct LoadedExecutable::Facts {
 /// The part of one call of execute that runs on one device.
 struct LoadedExecutable::Launch {
   std::shared_ptr<LoadedExecutable> executable;
+  std::shared_ptr<DeviceProgram> code;
   size_t local = 0;
   int64_t runId = 0; // chosen by the caller or by the client
   void *userContext = nullptr;

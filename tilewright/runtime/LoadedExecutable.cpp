@@ -19,7 +19,21 @@ LoadedExecutable::LoadedExecutable(Client &client,
 
 LoadedExecutable::~LoadedExecutable() = default;
 
-int64_t LoadedExecutable::codeBytes() const { return code->codeBytes(); }
+std::shared_ptr<DeviceProgram> LoadedExecutable::code() const {
+  std::lock_guard lock(codeMutex);
+  return loadedCode;
+}
+
+void LoadedExecutable::release() {
+  std::shared_ptr<DeviceProgram> last; // destroyed without the lock, because that may take long
+  std::lock_guard lock(codeMutex);
+  last.swap(loadedCode);
+}
+
+int64_t LoadedExecutable::codeBytes() const {
+  const std::shared_ptr<DeviceProgram> current = code();
+  return current ? current->codeBytes() : 0;
+}
 
 const collective::CommPlan *LoadedExecutable::communication() const {
   return facts->communication ? &*facts->communication : nullptr;
@@ -103,31 +117,32 @@ Status LoadedExecutable::prepare() {
   std::vector<ProgramPlace> places;
   for (size_t local = 0; local < localDevices.size(); ++local)
     places.push_back({localDevices[local], localIds[local].replica, localIds[local].partition});
-  TILEWRIGHT_ASSIGN(code, client.backend().load(program, places, client.threadPool()));
+  TILEWRIGHT_ASSIGN(loadedCode, client.backend().load(program, places, client.threadPool()));
+  const DeviceProgram &code = *loadedCode; // no other thread has the executable yet
   if (isShared)
-    TILEWRIGHT_TRY(agreeWithOtherProcesses());
-  if (code->deviceCliques().empty())
+    TILEWRIGHT_TRY(agreeWithOtherProcesses(code));
+  if (code.deviceCliques().empty())
     return Status();
   if (!deviceCollectives)
     deviceCollectives = &client.deviceCollectives();
-  Result<std::shared_ptr<DeviceRanks>> made = deviceRanks();
+  Result<std::shared_ptr<DeviceRanks>> made = deviceRanks(code);
   return made.isOk() ? Status()
                      : std::move(made).takeStatus().during(concat("loading '", program->name, "'"));
 }
 
-Result<std::shared_ptr<DeviceRanks>> LoadedExecutable::deviceRanks() {
+Result<std::shared_ptr<DeviceRanks>> LoadedExecutable::deviceRanks(const DeviceProgram &code) {
   std::lock_guard lock(ranksMutex);
   if (ranks && (isShared || ranks->check().isOk()))
     return ranks;
   TILEWRIGHT_ASSIGN(
       ranks, deviceCollectives->prepare({assignment.devices.begin(), assignment.devices.end()},
-                                        code->deviceCliques()));
+                                        code.deviceCliques()));
   return ranks;
 }
 
 /// All processes of the assignment call this when they load a program, whether it has collectives
 /// or not: otherwise a process that loads a different program could not be detected.
-Status LoadedExecutable::agreeWithOtherProcesses() {
+Status LoadedExecutable::agreeWithOtherProcesses(const DeviceProgram &code) {
   Processes &processes = *client.processes();
   if (facts->hasCollectives && !facts->communication)
     return Status(Error::commPlanForeign,
@@ -139,7 +154,7 @@ Status LoadedExecutable::agreeWithOtherProcesses() {
   Result<std::shared_ptr<Processes::Epoch>> epoch = processes.agree(plan, assignment.devices);
   if (!epoch.isOk())
     return std::move(epoch).takeStatus().during(concat("loading '", program->name, "'"));
-  if (!code->deviceCliques().empty()) {
+  if (!code.deviceCliques().empty()) {
     deviceCollectives = &processes.deviceCollectives(**epoch, client.backend());
     keptEpoch = *epoch;
   }
@@ -212,7 +227,7 @@ bool LoadedExecutable::shouldRunHere(const Launch &launch) const {
     return true;
   int64_t expected = measured.load(std::memory_order_relaxed);
   if (expected < 0)
-    expected = code->estimatedNanoseconds();
+    expected = launch.code->estimatedNanoseconds();
   return expected > 0 && expected <= client.runtimeOptions().inlineNanoseconds;
 }
 
@@ -250,13 +265,14 @@ static std::vector<bool> without(std::vector<bool> isDonated, std::span<const in
 Result<LoadedExecutable::Launches>
 LoadedExecutable::makeLaunches(std::span<const std::span<Buffer *const>> arguments,
                                const std::vector<bool> &isDonated, const ExecuteOptions &options,
-                               int64_t runId) {
+                               const std::shared_ptr<DeviceProgram> &code, int64_t runId) {
   Launches launches;
   launches.reserve(localDevices.size());
   for (size_t local = 0; local < localDevices.size(); ++local) {
     TILEWRIGHT_ASSIGN(std::shared_ptr<Launch> launch,
                       makeLaunch(local, arguments[local], isDonated));
     launch->executable = shared_from_this();
+    launch->code = code;
     launch->runId = options.launchId ? options.launchId : runId;
     launch->userContext = options.userContext;
     launches.push_back(std::move(launch));
@@ -271,7 +287,7 @@ LoadedExecutable::makeLaunches(std::span<const std::span<Buffer *const>> argumen
 Status LoadedExecutable::joinCollectives(Launches &launches, int64_t runId) {
   const bool isOnDevices = deviceCollectives != nullptr;
   if (isOnDevices) {
-    TILEWRIGHT_ASSIGN(std::shared_ptr<DeviceRanks> current, deviceRanks());
+    TILEWRIGHT_ASSIGN(std::shared_ptr<DeviceRanks> current, deviceRanks(*launches.front()->code));
     auto run = std::make_shared<DeviceRun>(*deviceCollectives, std::move(current), isShared);
     for (std::shared_ptr<Launch> &launch : launches)
       launch->deviceRun = run;
@@ -314,7 +330,8 @@ void LoadedExecutable::runHere(std::shared_ptr<Launch> launch, Execution &execut
 
 Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *const>> arguments,
                                             const ExecuteOptions &options) {
-  if (released)
+  const std::shared_ptr<DeviceProgram> code = this->code();
+  if (!code)
     return Status(Code::failedPrecondition,
                   concat("'", program->name, "' was deleted and cannot run"));
   if (arguments.size() != localDevices.size())
@@ -334,7 +351,7 @@ Result<Execution> LoadedExecutable::execute(std::span<const std::span<Buffer *co
     device->stream().awaitRoom();
 
   const int64_t runId = client.nextRun.fetch_add(1, std::memory_order_relaxed);
-  Result<Launches> made = makeLaunches(arguments, *isDonated, options, runId);
+  Result<Launches> made = makeLaunches(arguments, *isDonated, options, code, runId);
   if (!made.isOk()) {
     Status status = std::move(made).takeStatus();
     // Other processes have started the run, or will; tell them not to wait for this process.

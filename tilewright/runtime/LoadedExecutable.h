@@ -65,6 +65,7 @@ public:
     int replica, partition;
   };
   std::span<const LogicalId> logicalIds() const { return localIds; }
+  /// 0 after release().
   int64_t codeBytes() const;
   /// The collectives of all ranks, on which processes agree before the first run
   /// (collective/Agree.h). Null if the program has no collectives or the executable no plan.
@@ -80,9 +81,9 @@ public:
   Result<Execution> execute(std::span<const std::span<Buffer *const>> arguments,
                             const ExecuteOptions &options = {});
 
-  /// Releases the program; runs in flight finish. Later calls of execute fail.
-  void release() { released = true; }
-  bool isDeleted() const { return released; }
+  /// Frees the program's code; runs in flight keep it until they end. Later calls of execute fail.
+  void release();
+  bool isDeleted() const { return !code(); }
 
 private:
   friend class Client;
@@ -92,10 +93,10 @@ private:
   LoadedExecutable(Client &client, std::shared_ptr<const artifact::Executable> program,
                    DeviceAssignment assignment);
   Status prepare();
-  Status agreeWithOtherProcesses();
+  Status agreeWithOtherProcesses(const DeviceProgram &code);
   /// Makes the communicators for collectives that devices execute. After a failure, makes them
   /// again, unless other processes would have to do the same.
-  Result<std::shared_ptr<DeviceRanks>> deviceRanks();
+  Result<std::shared_ptr<DeviceRanks>> deviceRanks(const DeviceProgram &code);
   Status checkArguments(size_t local, std::span<Buffer *const> arguments,
                         const std::vector<bool> &isDonated);
   /// Holds the arguments and allocates the results that do not reuse a donated argument. Donates
@@ -112,9 +113,11 @@ private:
   /// Makes the launches of one run on all local devices, and donates the arguments.
   Result<Launches> makeLaunches(std::span<const std::span<Buffer *const>> arguments,
                                 const std::vector<bool> &isDonated, const ExecuteOptions &options,
-                                int64_t runId);
+                                const std::shared_ptr<DeviceProgram> &code, int64_t runId);
   /// Gives each launch its communicator.
   Status joinCollectives(Launches &launches, int64_t runId);
+  /// Null after release().
+  std::shared_ptr<DeviceProgram> code() const;
   bool shouldRunHere(const Launch &launch) const;
   /// Runs the launch on the calling thread, as the current task of its stream, and adds its
   /// results.
@@ -133,14 +136,14 @@ private:
   bool isShared = false; // with other processes
   /// One per local device, if the program has collectives and other processes run it too.
   std::vector<std::shared_ptr<collective::Communicator>> communicators;
-  std::unique_ptr<DeviceProgram> code;            // shared by all devices
+  mutable std::mutex codeMutex;
+  std::shared_ptr<DeviceProgram> loadedCode;      // for all devices; guarded by codeMutex
   DeviceCollectives *deviceCollectives = nullptr; // if devices execute the collectives
   std::shared_ptr<void> keptEpoch;                // of deviceCollectives
   std::mutex ranksMutex;
   std::shared_ptr<DeviceRanks> ranks; // guarded by ranksMutex
   std::unique_ptr<Facts> facts;
   std::atomic<int64_t> measured = -1; // duration of a run in nanoseconds; negative before the first
-  std::atomic<bool> released = false;
 };
 
 } // namespace tilewright::runtime

@@ -71,7 +71,7 @@ PJRT_Error *LoadedExecutable_Delete(PJRT_LoadedExecutable_Delete_Args *args) {
   for (auto &[device, copy] : executable.copies)
     if (copy) // null if it could not be loaded
       copy->release();
-  executable.copies.clear(); // frees their code; runs in flight keep it until they end
+  executable.copies.clear();
   return nullptr;
 }
 
