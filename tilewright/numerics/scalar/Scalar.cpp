@@ -108,11 +108,13 @@ static double largestOf(ElementType type) {
                                     << format.paddingBits);
 }
 
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
 Scalar highestOf(ElementType type) {
   if (numerics::isReal(type))
     return Scalar::ofReal(largestOf(type));
   if (numerics::isComplex(type))
-    return Scalar::ofComplex({std::numeric_limits<double>::infinity(), 0});
+    return Scalar::ofComplex({infinity, infinity});
   const unsigned bits = numerics::bitWidth(type) - (numerics::isSigned(type) ? 1 : 0);
   return Scalar::ofUnsigned(~uint64_t(0) >> (64 - bits));
 }
@@ -123,7 +125,7 @@ Scalar lowestOf(ElementType type) {
   if (numerics::isReal(type))
     return Scalar::ofReal(-largestOf(type));
   if (numerics::isComplex(type))
-    return Scalar::ofComplex({-std::numeric_limits<double>::infinity(), 0});
+    return Scalar::ofComplex({-infinity, -infinity});
   if (!numerics::isSigned(type))
     return Scalar::ofUnsigned(0);
   return Scalar::ofSigned(-highestOf(type).i - 1);
