@@ -141,6 +141,64 @@ TEST_F(CudaFailureTest, AFailedCallIsNamed) {
   EXPECT_FALSE(cuda::DriverApi::isFatal(cuda::CUDA_ERROR_OUT_OF_MEMORY));
 }
 
+/// A driver that accepts work but refuses the event that would report its end.
+class RefusedEvents {
+public:
+  RefusedEvents() {
+    cuda::DriverOptions options;
+    options.virtualChip = cuda::testChip();
+    // The table of the process, which is not const: clients share it.
+    api = &const_cast<cuda::DriverApi &>(**cuda::findDriver(options));
+    record = api->cuEventRecord;
+    synchronize = api->cuStreamSynchronize;
+    refused.clear();
+    waitedFor.clear();
+    api->cuEventRecord = [](cuda::CUevent, cuda::CUstream stream) {
+      refused.push_back(stream);
+      return cuda::CUDA_ERROR_OUT_OF_MEMORY;
+    };
+    api->cuStreamSynchronize = [](cuda::CUstream stream) {
+      waitedFor.push_back(stream);
+      return synchronize(stream);
+    };
+  }
+  ~RefusedEvents() {
+    api->cuEventRecord = record;
+    api->cuStreamSynchronize = synchronize;
+  }
+  static inline std::vector<cuda::CUstream> refused, waitedFor;
+
+private:
+  cuda::DriverApi *api;
+  decltype(cuda::DriverApi::cuEventRecord) record;
+  static inline decltype(cuda::DriverApi::cuStreamSynchronize) synchronize;
+};
+
+/// The caller frees the memory of a run or a copy that failed.
+TEST_F(CudaFailureTest, WorkWithoutAnEventHasEndedWhenItsFailureIsReported) {
+  makeClient();
+  auto program = load(unary("slow"));
+  auto x = buffer(1);
+  std::vector<float> host(length);
+  {
+    const RefusedEvents refused;
+    auto run = execute(*program, {x.get()});
+    Status status = run.isOk() ? run->done[0].await() : std::move(run).takeStatus();
+    EXPECT_EQ(status.error(), Error::cudaCall);
+    EXPECT_THAT(status.message(), HasSubstr("cuEventRecord"));
+    ASSERT_EQ(RefusedEvents::refused.size(), 1u);
+    EXPECT_THAT(RefusedEvents::waitedFor, ::testing::Contains(RefusedEvents::refused[0]));
+    Result<Event> copied = x->toHost(host.data(), sizeof(float) * length);
+    status = copied.isOk() ? copied->await() : std::move(copied).takeStatus();
+    EXPECT_EQ(status.error(), Error::cudaCall);
+    ASSERT_EQ(RefusedEvents::refused.size(), 2u);
+    EXPECT_THAT(RefusedEvents::waitedFor, ::testing::Contains(RefusedEvents::refused[1]));
+  }
+  auto run = execute(*program, {x.get()}); // the device still works
+  ASSERT_TRUE(run.isOk());
+  EXPECT_TRUE(run->done[0].await().isOk());
+}
+
 TEST(DriverOptions, TargetsNameDriverAndChip) {
   EXPECT_EQ(cuda::driverOptionsOf("cuda")->virtualChip, "");
   EXPECT_EQ(cuda::driverOptionsOf("sm_90a")->virtualChip, "");

@@ -110,6 +110,7 @@ public:
       return *std::move(done); // the event reports the failure of a program that has already failed
     }
     // The caller may free memory when this returns, so wait for all submitted work.
+    const bool isRecorded = done.isOk();
     if (status.isOk())
       status = std::move(done).takeStatus();
     if (!collectives.isEmpty()) {
@@ -120,6 +121,8 @@ public:
       gpu.collectives().drain();
     }
     queue.drain();
+    if (!isRecorded)
+      queue.synchronize();
     // A lost device reports the same error for all work. This program caused it only if all earlier
     // work succeeded, which is known after the drain.
     if (status.error() == Error::cudaKernelFailed && !state.blamesLibrary)

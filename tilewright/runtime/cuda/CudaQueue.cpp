@@ -52,7 +52,10 @@ Result<CUevent> CudaQueue::takeEvent() {
 
 Event CudaQueue::finished() {
   Result<Event> done = record(nullptr);
-  return done.isOk() ? *std::move(done) : Event::failed(std::move(done).takeStatus());
+  if (done.isOk())
+    return *std::move(done);
+  synchronize(); // the caller may free memory once the event is complete
+  return Event::failed(std::move(done).takeStatus());
 }
 
 void CudaQueue::whenFinished(Event::Callback callback) {
@@ -168,6 +171,11 @@ void CudaQueue::drain() {
     return;
   std::unique_lock lock(mutex);
   ended.wait(lock, [this] { return underWay == 0; });
+}
+
+void CudaQueue::synchronize() {
+  // A failure is that of the work, which the caller reports already.
+  (void)device.api().cuStreamSynchronize(handle);
 }
 
 void CudaQueue::stop() {

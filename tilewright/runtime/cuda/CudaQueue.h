@@ -39,7 +39,8 @@ public:
   Status create(std::string name, size_t capacity, bool isUrgent = false);
   CUstream stream() const { return handle; }
 
-  /// Completes when everything submitted to the stream so far is complete.
+  /// Completes when everything submitted to the stream so far is complete. If the stream does not
+  /// accept an event, waits for that work and returns a failed event.
   Event finished();
   /// Calls `callback` when everything submitted to the stream so far is complete: on the queue's
   /// thread, and in the order of these calls. A callback of finished() runs on the caller's thread
@@ -62,6 +63,9 @@ public:
   /// Blocks until nothing is in flight and all events are complete. Returns immediately on a
   /// completion thread, which would otherwise wait for itself.
   void drain();
+  /// Blocks until everything submitted to the stream so far has ended. For work that no event
+  /// reports because record() failed.
+  void synchronize();
   /// Drains the queue and ends the thread. No work may be submitted after this.
   void stop();
 
