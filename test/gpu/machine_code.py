@@ -22,12 +22,8 @@ def machine_code(folder, name, program, chip, tool, *options):
     return subprocess.run([nvdisasm, "-hex", "-c", *options, folder / f"{name}.cubin"], capture_output=True, text=True, check=True, timeout=120).stdout
 
 
-Loop = collections.namedtuple("Loop", "instructions cycles products tensor_cycles")
-
-
-def steady_loop(code):
-    """The shortest loop with matrix instructions: its instructions, the cycles for which they hold the issue slot of their warp (bits 41 to 44 of the upper
-    word), and those for which they keep the tensor core busy (sm_90a)."""
+def listed_code(code):
+    """The position of each label, and all instructions with the cycles for which they hold the issue slot of their warp (bits 41 to 44 of the upper word)."""
     labels, listed, upper = {}, [], re.compile(r"\s+/\* 0x([0-9a-f]{16}) \*/")
     for line in code.splitlines():
         if found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;\s*/\* 0x", line):
@@ -36,6 +32,60 @@ def steady_loop(code):
             listed[-1][1] = int(found[1], 16) >> 41 & 15
         elif found := re.match(r"(\.L_x_\d+):", line):
             labels[found[1]] = len(listed)
+    return labels, listed
+
+
+def target_of(text, labels):
+    """The position to which a branch goes; None for any other instruction."""
+    found = re.search(r"BRA\S*\s.*`\((\.L_x_\d+)\)", text)
+    return labels.get(found[1]) if found else None
+
+
+def loops_of(code, needed):
+    """The instructions of an iteration of each loop that has an instruction `needed`, shortest first. Branches forward that skip none of these are taken.
+    Waits continue behind the end of the kernel, and then jump back: that is not a loop."""
+    labels, listed = listed_code(code)
+    loops = []
+    for at, (text, _) in enumerate(listed):
+        begin = target_of(text, labels)
+        if begin is None or begin > at or any(re.search(r"\bEXIT\b", line) for line, _ in listed[begin : at + 1]):
+            continue
+        body, place = [], begin
+        while place <= at:
+            body.append(listed[place])
+            to = target_of(listed[place][0], labels)
+            skips = to is not None and place < to <= at and not any(re.search(needed, line) for line, _ in listed[place:to])
+            place = to if skips else place + 1
+        if any(re.search(needed, line) for line, _ in body):
+            loops.append(body)
+    return sorted(loops, key=len)
+
+
+Roles = collections.namedtuple("Roles", "multiplying slots special")
+
+
+def attention_roles(code, width, warpgroups):
+    """Of a kernel of attention whose accumulators are in tensor memory, for each cycle in which the tensor core is busy: instructions of the warp that
+    multiplies; instructions of the scheduler that issues these, or those of the warp that copies; and cycles of the special-function units."""
+    compute, multiply, copy = (loops_of(code, needed)[0] for needed in (r"\bMUFU\.EX2", r"\bUTCHMMA\b", r"\bUTMALDG\b"))
+
+    def count(needed):
+        return sum(bool(re.search(needed, line)) for line, _ in compute)
+
+    # Two weights are converted at once, each of a key. A multiprocessor of sm_100a has 4096 multiply-adds of f16 or bf16 in a cycle.
+    cycles = warpgroups * 128 * 2 * count(r"\bF2FP\.") * 2 * width / 4096
+    # Each of the four schedulers has a warp of every warpgroup, and its special-function unit takes eight cycles for a warp.
+    slots = warpgroups * len(compute) + max(len(multiply), len(copy))
+    return Roles(len(multiply) / cycles, slots / cycles, 8 * warpgroups * count(r"\bMUFU\b") / cycles)
+
+
+Loop = collections.namedtuple("Loop", "instructions cycles products tensor_cycles")
+
+
+def steady_loop(code):
+    """The shortest loop with matrix instructions: its instructions, the cycles for which they hold the issue slot of their warp (bits 41 to 44 of the upper
+    word), and those for which they keep the tensor core busy (sm_90a)."""
+    labels, listed = listed_code(code)
     loops = []
     for at, (text, _) in enumerate(listed):
         found = re.search(r"BRA\S*\s.*`\((\.L_x_\d+)\)", text)

@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from machine_code import live_registers, machine_code, steady_loop
+from machine_code import attention_roles, live_registers, machine_code, steady_loop
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
@@ -376,3 +376,20 @@ def test_attention_leaves_issue_slots_to_the_other_warpgroup(width, size, instru
     assert loop.cycles <= cycles * loop.tensor_cycles, loop
     words = tool("explain", "kernels", tmp_path / "attention.mlir", "--target=sm_90a", "--details")
     assert re.findall(r"(\d+) bytes spilled", words) == ["0"], words
+
+
+# Sizes are multiples of both blocks, so that no block has a mask. With a head of 128 FlashAttention-4 has 0.11, 0.70 and 0.88. A head of 64 has half the products
+# for each score, so that its exponentials alone take the special-function units twice as long as its products take the tensor core.
+@pytest.mark.parametrize("width, size, multiplying, slots, special", [(128, 256 * 15, 0.12, 0.75, 1.03), (64, 256 * 21, 0.25, 1.6, 2.1)])
+def test_attention_in_tensor_memory_has_a_warp_that_multiplies(width, size, multiplying, slots, special, tmp_path):
+    code = machine_code(tmp_path, "attention", attention(32, size, width), "sm_100a", tool)
+    words = tool("explain", "kernels", tmp_path / "attention.mlir", "--target=sm_100a", "--details")
+    (threads,) = re.findall(r"softmax_dot: \S+ blocks of (\d+) threads", words)
+    roles = attention_roles(code, width, int(threads) // 128 - 1)
+    print(f"head of {width}: {roles.multiplying:.3f} instructions of the warp that multiplies, {roles.slots:.3f} of its scheduler, "
+          f"{roles.special:.3f} cycles of special functions a tensor cycle")  # fmt: skip
+    assert "FMNMX" in code and not re.search(r"\b(LDL|STL)\b", code)
+    assert re.findall(r"(\d+) bytes spilled", words) == ["0"], words
+    assert roles.multiplying <= multiplying, roles
+    assert roles.slots <= slots, roles
+    assert roles.special <= special, roles

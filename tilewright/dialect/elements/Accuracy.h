@@ -1,4 +1,4 @@
-// The attribute of scalar ops whose accuracy the program asks for.
+// The attributes of scalar ops about their accuracy.
 #ifndef TILEWRIGHT_DIALECT_ELEMENTS_ACCURACY_H
 #define TILEWRIGHT_DIALECT_ELEMENTS_ACCURACY_H
 
@@ -9,6 +9,11 @@ namespace tilewright::elements {
 /// Marks an op of arith or math that comes from an op with a `result_accuracy` other than DEFAULT.
 /// A target does not approximate it.
 inline constexpr llvm::StringLiteral accurateAttr = "tile.accurate";
+
+/// A number n on a math.exp2 of f32 that may be approximated: a thread computes it with
+/// multiply-adds for every n-th of its registers, because its special-function unit has more to do
+/// than its other units.
+inline constexpr llvm::StringLiteral polynomialAttr = "tile.polynomial";
 
 } // namespace tilewright::elements
 

@@ -61,20 +61,25 @@ def Sm_ChannelOp : Sm_Op<"channel"> {
     The slot of a channel without buffers is a turn. The warpgroups of one role take it one after the other: the slot that one of them frees is the next
     one's to take. Buffers of one element pass a number: one thread writes it (`sm.copy st`), and a role of one thread reads it (`sm.copy ld`).
 
+    With `parts`, there are as many channels of this type, one for each warpgroup of a role: its slot ops are those of the part that
+    belongs to the warpgroup. The role at the other end names the part. So one warpgroup can compute while products run for another one.
+
     ```mlir
     %in = sm.channel depth 4 : !sm.channel<!sm.buffer<…>, !sm.buffer<…>>
+    %scores = sm.channel depth 1 parts 2 : !sm.channel<!sm.buffer<128x128xf32, tensor, …>>
     ```
   }];
-  let arguments = (ins I64Attr:$depth, DefaultValuedAttr<I64Attr, "0">:$filled);
+  let arguments = (ins I64Attr:$depth, DefaultValuedAttr<I64Attr, "0">:$filled, DefaultValuedAttr<I64Attr, "1">:$parts);
   let results = (outs Sm_ChannelType:$result);
-  let assemblyFormat = "`depth` $depth (`filled` $filled^)? attr-dict `:` type($result)";
+  let assemblyFormat = "`depth` $depth (`filled` $filled^)? (`parts` $parts^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
 class Sm_SlotOp<string mnemonic> : Sm_Op<mnemonic, [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let arguments = (ins Sm_ChannelType:$channel);
+  /// The part of a channel with parts; -1 if it is that of the warpgroup.
+  let arguments = (ins Sm_ChannelType:$channel, DefaultValuedAttr<I64Attr, "-1">:$part);
   let results = (outs Variadic<Sm_BufferType>:$buffers);
-  let assemblyFormat = "$channel attr-dict `:` type($channel)";
+  let assemblyFormat = "$channel (`part` $part^)? attr-dict `:` type($channel)";
 }
 
 def Sm_AcquireOp : Sm_SlotOp<"acquire"> {
@@ -86,8 +91,8 @@ def Sm_TakeOp : Sm_SlotOp<"take"> {
 }
 
 class Sm_PassOp<string mnemonic> : Sm_Op<mnemonic> {
-  let arguments = (ins Sm_ChannelType:$channel);
-  let assemblyFormat = "$channel attr-dict `:` type($channel)";
+  let arguments = (ins Sm_ChannelType:$channel, DefaultValuedAttr<I64Attr, "-1">:$part);
+  let assemblyFormat = "$channel (`part` $part^)? attr-dict `:` type($channel)";
 }
 
 def Sm_PublishOp : Sm_PassOp<"publish"> {
@@ -104,6 +109,20 @@ def Sm_FreeOp : Sm_PassOp<"free"> {
     sm.free %in                       // the slot that %s0 read; %s1 is still in flight
     ```
   }];
+}
+
+def Sm_ScaleOp : Sm_Op<"scale"> {
+  let summary = "Multiplies the rows of a buffer in tensor memory by factors.";
+  let description = [{
+    `buffer[m, n] *= factors[m]`. A warp all of whose factors are 1 does nothing. The slot of the buffer must be published before another role reads it.
+
+    ```mlir
+    sm.scale %sums by %factors : !sm.buffer<128x64xf32, tensor, …>, tensor<128xf32, #rows>
+    ```
+  }];
+  let arguments = (ins Sm_BufferType:$buffer, Sm_Tile:$factors);
+  let assemblyFormat = "$buffer `by` $factors attr-dict `:` type($buffer) `,` type($factors)";
+  let hasVerifier = 1;
 }
 
 def Sm_RoleOp : Sm_Op<"role", [NoRegionArguments, SingleBlockImplicitTerminator<"::tilewright::tile::YieldOp">]> {
@@ -128,6 +147,8 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     sm.copy tma %a[%m, %k] to %x : memref<4096x4096xf16> to !sm.buffer<…>
     %r = sm.copy tmem %t[%zero, %c] : !sm.buffer<…> -> tensor<128x32xf32, #rows>
     ```
+    A buffer in tensor memory of a channel with parts has the rows of one warpgroup, and the tile those of all warpgroups of the role.
+
     Offsets are those of the tile in a memref, or of a part of a buffer. Elements outside of a memref are
     read as zero and not written. With `transposed`, the buffer's two dimensions are the last two dimensions of the
     memref, swapped. With `tf32`, f32 elements are rounded on the way to the nearest value with 10 bits of mantissa, ties either

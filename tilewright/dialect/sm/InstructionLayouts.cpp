@@ -174,6 +174,14 @@ Layout instruction::tensorRegisters(const Layout &tile, int64_t groups, int64_t 
   return Layout(dims).canonical();
 }
 
+Layout instruction::tensorRows(int64_t columns, int64_t groups) {
+  Digits rows;
+  if (groups > 1)
+    rows.push_back({groups, Axis::group, 1});
+  rows.append({{4, Axis::warp, 1}, {32, Axis::lane, 1}});
+  return layout({rows, {{columns, Axis::reg, 1}}});
+}
+
 Layout instruction::tensorLoad(TensorLoad shape, int64_t count) {
   switch (shape) {
   case TensorLoad::x32b32:

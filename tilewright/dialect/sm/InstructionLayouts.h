@@ -64,6 +64,11 @@ Layout tensorLoad(TensorLoad shape, int64_t count);
 /// of a quarter, two groups one half each, so that every row stays in one warp.
 Layout tensorRegisters(const Layout &tile, int64_t groups, int64_t bits = 32);
 
+/// The registers in which `groups` warpgroups hold a tile of 128 rows for each of them, one row for
+/// each thread: they read and write it with shape 32x32b, each in tensor memory of its own. A
+/// reduction along a row needs no other thread.
+Layout tensorRows(int64_t columns, int64_t groups);
+
 } // namespace tilewright::sm::instruction
 
 #endif // TILEWRIGHT_DIALECT_SM_INSTRUCTIONLAYOUTS_H

@@ -35,6 +35,15 @@ LogicalResult ChannelOp::verify() {
   if (filled < 0 || filled > depth)
     return emitOpError("expects 0 to ")
            << depth << " full slots, because its depth is " << depth << ", got " << filled;
+  const int64_t parts = getParts();
+  if (parts < 1 || (parts > 1 && (depth != 1 || filled != 0)))
+    return emitOpError("expects a single part, or several with one free slot each, got ")
+           << parts << " parts with " << depth << " slots, of which " << filled << " are full";
+  for (Operation *user : getResult().getUsers()) {
+    auto part = user->getAttrOfType<IntegerAttr>("part");
+    if (part && part.getInt() >= parts)
+      return emitOpError("has parts 0 to ") << parts - 1 << ", but an op names " << part.getInt();
+  }
   return success();
 }
 
@@ -149,12 +158,32 @@ LogicalResult CopyOp::verify() {
       return emitOpError("expects ") << rank << " increasing dimensions of a memref of rank "
                                      << memoryRank << ", got " << text(*dims);
   }
+  // A tile may have the rows of several warpgroups.
+  if (getEngine() == Engine::tmem && rank == 2) {
+    const int64_t rows = (getResult() ? target : source).shape[0],
+                  part = (getResult() ? source : target).shape[0];
+    if (rows % part == 0 && source.shape[1] == target.shape[1])
+      return success();
+  }
   // Memrefs, and buffers with offsets, may be larger than the copied tile. In all other cases the
   // shapes must be equal.
   if (!fromMemory && !toMemory && getSourceOffsets().empty() && getTargetOffsets().empty() &&
       source.shape != target.shape)
     return emitOpError("expects source and target to have the same shape, got ")
            << text(source.shape) << " and " << text(target.shape);
+  return success();
+}
+
+LogicalResult ScaleOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  auto factors = cast<RankedTensorType>(getFactors().getType());
+  if (buffer.getSpace() != Space::tensor || buffer.getShape().size() != 2 ||
+      !buffer.getElementType().isF32() || !factors.getElementType().isF32())
+    return emitOpError("multiplies rows of f32 in tensor memory by factors of f32, got ")
+           << buffer << " and " << factors;
+  if (factors.getRank() != 1 || factors.getDimSize(0) % buffer.getShape()[0] != 0)
+    return emitOpError("expects a factor for each of ")
+           << buffer.getShape()[0] << " rows, got " << text(factors.getShape());
   return success();
 }
 

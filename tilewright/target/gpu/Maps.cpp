@@ -2,6 +2,7 @@
 #include "tilewright/target/gpu/KernelLowering.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/gpu/Polynomial.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,7 +92,17 @@ void MapsLowering::map(tile::MapOp map) {
       applications.push_back(std::move(operands));
     applicationOf[reg] = found->second;
   }
-  const auto made = b.applyEach(map.getBody().front(), applications);
+  Block &body = map.getBody().front();
+  auto made = b.applyEach(body, applications);
+  if (const int64_t every = polynomialShare(body)) {
+    mlir::Region region;
+    Block &other = withPolynomials(body, region);
+    SmallVector<SmallVector<Lanes>> some;
+    for (size_t i = size_t(every) - 1; i < applications.size(); i += size_t(every))
+      some.push_back(applications[i]);
+    for (auto [i, results] : enumerate(b.applyEach(other, some)))
+      made[(i + 1) * size_t(every) - 1] = std::move(results);
+  }
   for (auto [number, value] : enumerate(map.getResults())) {
     Tile tile;
     for (std::optional<size_t> application : applicationOf)

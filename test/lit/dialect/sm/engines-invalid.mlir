@@ -31,6 +31,34 @@ func.func @too_full() {
 
 // -----
 
+func.func @several_slots() {
+  // expected-error@below {{expects a single part, or several with one free slot each, got 2 parts with 3 slots, of which 0 are full}}
+  %c = sm.channel depth 3 parts 2 : !sm.channel<>
+  return
+}
+
+// -----
+
+sm.kernel @part grid [1] inputs 0 warps 4 {
+^bb0(%i: index):
+  // expected-error@below {{has parts 0 to 1, but an op names 2}}
+  %c = sm.channel depth 1 parts 2 : !sm.channel<>
+  sm.role "mma" warps 4 registers 40 {
+    sm.take %c part 2 : !sm.channel<>
+  }
+}
+
+// -----
+
+!sum = !sm.buffer<128x16xf32, tensor, <[128 tmem_lane] [16 tmem_col]>>
+func.func @factors(%sum: !sum, %f: tensor<64xf32, #sm.layout<[2 warp, 32 lane] copies [2 warp:2]>>) {
+  // expected-error@below {{expects a factor for each of 128 rows, got 64}}
+  sm.scale %sum by %f : !sum, tensor<64xf32, #sm.layout<[2 warp, 32 lane] copies [2 warp:2]>>
+  return
+}
+
+// -----
+
 sm.kernel @registers grid [1] inputs 0 warps 4 {
 ^bb0(%i: index):
   // expected-error@below {{expects the number of registers per thread to be a multiple of 8 from 24 to 256, got 44}}

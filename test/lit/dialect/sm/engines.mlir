@@ -84,6 +84,38 @@ sm.kernel @tensor_memory grid [1] inputs 0 warps 5 cluster [2, 1, 1] {
   }
 }
 
+/// Each of two warpgroups has a part of a channel in tensor memory; the role at the other end names the part.
+
+#part = #sm.layout<[128 tmem_lane] [64 tmem_col]>
+!part = !sm.channel<!sm.buffer<128x64xf32, tensor, #part>>
+#threads = #sm.layout<[2 group, 4 warp, 32 lane] [64 reg]>
+#factors = #sm.layout<[2 group, 4 warp, 32 lane]>
+// CHECK-LABEL: sm.kernel @parts
+//       CHECK:   %[[SUMS:.*]] = sm.channel depth 1 parts 2 : <<128x64xf32, tensor,
+//       CHECK:   sm.scale %{{.*}} by %{{.*}} : <128x64xf32, tensor, {{.*}}>, tensor<256xf32
+//       CHECK:   sm.copy tmem %{{.*}} : !sm.buffer<128x64xf32, tensor, {{.*}}> -> tensor<256x64xf32
+//       CHECK:   sm.free %[[SUMS]] : <
+//       CHECK:   sm.acquire %[[SUMS]] part 1 : <
+//       CHECK:   sm.publish %[[SUMS]] part 1 : <
+sm.kernel @parts grid [1] inputs 0 warps 9 {
+^bb0(%i: index):
+  %sums = sm.channel depth 1 parts 2 : !part
+  sm.role "math" warps 8 registers 128 {
+    %t = sm.take %sums : !part
+    %ones = tile.map() : () -> tensor<256xf32, #factors> {
+      %one = arith.constant 1.0 : f32
+      tile.yield %one : f32
+    }
+    sm.scale %t by %ones : !sm.buffer<128x64xf32, tensor, #part>, tensor<256xf32, #factors>
+    %r = sm.copy tmem %t : !sm.buffer<128x64xf32, tensor, #part> -> tensor<256x64xf32, #threads>
+    sm.free %sums : !part
+  }
+  sm.role "mma" warps 1 registers 48 {
+    %t = sm.acquire %sums part 1 : !part
+    sm.publish %sums part 1 : !part
+  }
+}
+
 /// A slot's tile of a memref whose middle dimension has one index, read into the registers of wgmma's left side.
 
 !side = !sm.buffer<64x64xi8, shared, <[8 offset:512, 8 offset:64] [64 offset] xor [offset 7:2 to offset 4]>>

@@ -105,7 +105,7 @@ sm.kernel @computed grid [1] inputs 2 warps 10 {
 // ERROR: E4051 target: while compiling kernel other_layout: 'sm.copy' at {{.*}} writes {{.*}} to [128 tmem_lane] [64 tmem_col], which is not the layout of 16x128b stores
 !l = !sm.buffer<128x64xf16, tensor, <[128 tmem_lane] [64 tmem_col]>>
 !left = !sm.channel<!l>
-#rows = #sm.layout<[4 warp, 32 lane] [64 reg]>
+#rows = #sm.layout<[4 warp, 32 lane] [2 reg, 32 reg:2]>
 sm.kernel @other_layout grid [1] inputs 1 warps 4 {
 ^bb0(%i: index, %a: memref<128x64xf16>, %out: memref<128x16xf32>):
   %c0 = arith.constant 0 : index

@@ -106,7 +106,7 @@ sm.kernel @too_much grid [1] inputs 0 warps 4 {
 // ERROR: E4051 target: while compiling kernel other_layout: 'sm.copy' at {{.*}} reads [128 tmem_lane] [16 tmem_col] into {{.*}}, which is not the layout of 16x256b loads
 !sum = !sm.buffer<128x16xf32, tensor, <[128 tmem_lane] [16 tmem_col]>>
 !acc = !sm.channel<!sum>
-#rows = #sm.layout<[4 warp, 32 lane] [16 reg]>
+#rows = #sm.layout<[4 warp, 32 lane] [2 reg, 8 reg:2]>
 sm.kernel @other_layout grid [1] inputs 0 warps 4 {
 ^bb0(%i: index, %out: memref<128x16xf32>):
   %c0 = arith.constant 0 : index

@@ -204,6 +204,7 @@ bool KernelLowering::lowerEngine(mlir::Operation *op) {
       .Case([&](sm::TakeOp op) { channels.take(op); })
       .Case([&](sm::FreeOp op) { channels.free(op); })
       .Case([&](sm::CopyOp op) { lowerCopy(op); })
+      .Case([&](sm::ScaleOp op) { tcgen05.scale(op); })
       .Case([&](sm::MmaOp op) { lowerMma(op); })
       .Default([&](mlir::Operation *) { isKnown = false; });
   return isKnown;

@@ -1,6 +1,7 @@
 // Attention as a loop over blocks of keys, with scores, weights and sums in registers.
 #include "tilewright/transform/tile/attention/EmitAttention.h"
 
+#include "tilewright/dialect/elements/Accuracy.h"
 #include "tilewright/dialect/elements/ScalarSemantics.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
@@ -35,11 +36,15 @@ namespace {
 /// Beside a score that is greater by this, a weight is 0 in f32.
 constexpr float decisive = 104;
 
-/// The form of a kernel. With warpgroups, each has 64 queries, and `tile-pipeline` makes roles of
-/// the kernel: its operands stay in shared memory. Otherwise warps have 16 queries each, in
-/// registers.
+/// The form of a kernel. With warpgroups, each has 64 queries, or 128 if sums are in tensor memory,
+/// and `tile-pipeline` makes roles of the kernel: its operands stay in shared memory. Otherwise
+/// warps have 16 queries each, in registers.
 struct Form {
   int64_t warpgroups = 0;
+  int64_t rows = 0; // of a warpgroup
+  bool isInTensorMemory = false;
+  /// Every how many weights of a thread are computed without the special-function unit; 0 if none.
+  int64_t polynomial = 0;
   int64_t keys = 0; // of a block
 };
 
@@ -84,6 +89,11 @@ private:
     return mayApproximate ? lowest / std::max(float(powerBelowScale()), 1.0F) : -infinity;
   }
   Value weightsOf(Value score, const Exponent &exponent);
+  /// The maximum from which weights are computed, after a block with the maximum `largest`. Any
+  /// number does that is not much smaller, because the result divides by the sum of the weights. To
+  /// rescale sums in tensor memory takes a warp as long as hundreds of weights, so they keep their
+  /// maximum until a weight would be too large.
+  Value keptMaximum(Value before, Value largest);
   /// The factor of sums whose weights have the shift of the maximum `before`.
   Value rescaling(Value before, const Exponent &exponent);
   /// Sums of values, maxima and sums of weights, after a block of keys.
@@ -132,7 +142,7 @@ void AttentionEmitter::chooseTiles() {
   constexpr int64_t maxRows = 64, maxWidth = 256, wideWidth = 128, heldBytes = 256;
   tile[width] = std::min(roundUp(sizes[width]), maxWidth);
   if (form.warpgroups) {
-    tile[query] = 64 * form.warpgroups;
+    tile[query] = form.rows * form.warpgroups;
     tile[key] = form.keys;
     tile[depth] = roundUp(sizes[depth]);
     return;
@@ -374,19 +384,44 @@ AttentionEmitter::Exponent AttentionEmitter::exponentOf(Value maximum) {
   return {factor, shift};
 }
 
+Value AttentionEmitter::keptMaximum(Value before, Value largest) {
+  // A program that asks for maxima gets those of all scores.
+  Operation *yield = fusion.getBody().front().getTerminator();
+  const bool isAsked = llvm::any_of(yield->getOperands(), [&](Value value) {
+    return llvm::is_contained(op.getRowValues(), value);
+  });
+  if (!form.isInTensorMemory || !mayApproximate || isAsked)
+    return largest;
+  // A weight is at most this power of 2, times the error of exponentOf(): 2^3 of f16, whose largest
+  // exponent is 15.
+  const double power = op.getWeightType().isF16() ? 4 : 8;
+  return map({before, largest}, builder.getF32Type(), {tile[query]},
+             [&](OpBuilder &inside, ValueRange v) -> Value {
+               Value limit = arith::ConstantOp::create(
+                   inside, loc, inside.getF32FloatAttr(float(power / (scale * log2E))));
+               Value more = arith::SubFOp::create(inside, loc, v[1], v[0]);
+               Value isNear =
+                   arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OLE, more, limit);
+               return arith::SelectOp::create(inside, loc, isNear, v[0], v[1]);
+             });
+}
+
 Value AttentionEmitter::weightsOf(Value score, const Exponent &exponent) {
   const int64_t columns = typeOf(score).getDimSize(1);
   SmallVector<Value> tiles = {score, spread(exponent.shift, columns)};
   if (exponent.factor)
     tiles.push_back(spread(exponent.factor, columns));
-  return map(tiles, builder.getF32Type(), typeOf(score).getShape(),
-             [&](OpBuilder &inside, ValueRange v) -> Value {
-               if (!exponent.factor)
-                 return math::ExpOp::create(inside, loc,
-                                            arith::AddFOp::create(inside, loc, v[0], v[1]));
-               Value power = math::FmaOp::create(inside, loc, v[0], v[2], v[1]);
-               return math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
-             });
+  return map(
+      tiles, builder.getF32Type(), typeOf(score).getShape(),
+      [&](OpBuilder &inside, ValueRange v) -> Value {
+        if (!exponent.factor)
+          return math::ExpOp::create(inside, loc, arith::AddFOp::create(inside, loc, v[0], v[1]));
+        Value power = math::FmaOp::create(inside, loc, v[0], v[2], v[1]);
+        auto weight = math::Exp2Op::create(inside, loc, power, arith::FastMathFlags::afn);
+        if (form.polynomial)
+          weight->setAttr(elements::polynomialAttr, inside.getI64IntegerAttr(form.polynomial));
+        return weight;
+      });
 }
 
 Value AttentionEmitter::rescaling(Value before, const Exponent &exponent) {
@@ -413,7 +448,8 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
     return arith::MaximumFOp::create(inside, loc, v[0], v[1]);
   };
   Value score = scores(products());
-  Value maximum = map({carried[1], reduce(score, {1}, -infinity, larger)}, single, rows, larger);
+  Value maximum = keptMaximum(
+      carried[1], map({carried[1], reduce(score, {1}, -infinity, larger)}, single, rows, larger));
   const Exponent exponent = exponentOf(maximum);
   Value weights = weightsOf(score, exponent);
   Value factor = rescaling(carried[1], exponent);
@@ -656,16 +692,18 @@ static SmallVector<Form> formsOfWarpgroups(exec::SoftmaxDotOp op, const Capaciti
   const Type first = elementOf(0), second = elementOf(2);
   const bool hasTypes = (first.isF16() || first.isBF16()) && elementOf(1) == first &&
                         (second.isF16() || second.isBF16()) && op.getWeightType() == second;
-  constexpr int64_t maxDepth = 256, maxGroups = 3, maxKeys = 256, step = 16;
+  constexpr int64_t maxDepth = 256, maxKeys = 256, step = 16;
   SmallVector<Form> forms;
-  if (!capacities.machine || capacities.machine->matrixUnit != pipeline::MatrixUnit::wgmma ||
+  if (!capacities.machine || capacities.machine->matrixUnit == pipeline::MatrixUnit::mma ||
       !hasTypes || sizes[2] > maxDepth)
     return forms;
+  const bool isInTensorMemory = capacities.machine->matrixUnit == pipeline::MatrixUnit::tcgen05;
+  const int64_t maxGroups = isInTensorMemory ? 2 : 3, rows = isInTensorMemory ? 128 : 64;
   for (int64_t groups = 1; groups <= maxGroups; ++groups)
     for (int64_t keys = step; keys <= maxKeys; keys += step)
       // One block of queries and one of keys need not be larger than all.
-      if (64 * (groups - 1) < sizes[0] && keys - step < roundUp(sizes[1]))
-        forms.push_back({groups, keys});
+      if (rows * (groups - 1) < sizes[0] && keys - step < roundUp(sizes[1]))
+        forms.push_back({groups, rows, isInTensorMemory, 0, keys});
   return forms;
 }
 
@@ -673,33 +711,49 @@ KernelOp emitAttentionKernel(OpBuilder &builder, exec::FusionOp fusion, StringRe
                              const Capacities &capacities) {
   exec::SoftmaxDotOp op = attentionOf(fusion);
   KernelOp best;
+  Form chosen;
   double leastCycles = 0;
-  for (const Form &form : formsOfWarpgroups(op, capacities)) {
+  auto consider = [&](const Form &form) {
     AttentionEmitter emitter(builder, fusion, op, capacities, form);
     KernelOp kernel = emitter.emit(name);
     std::string reason;
     std::optional<pipeline::PlannedLoop> planned =
         pipeline::planProductLoop(kernel, *capacities.machine, reason);
     if (!planned) {
-      TILEWRIGHT_LOG(DEBUG_TYPE, fusion, 64 * form.warpgroups, " x ", form.keys,
+      TILEWRIGHT_LOG(DEBUG_TYPE, fusion, form.rows * form.warpgroups, " x ", form.keys,
                      " is not feasible: ", reason);
-      kernel.erase();
-      continue;
+      return kernel.erase();
     }
     const double waves = std::ceil(emitter.points() / double(capacities.machine->processors));
     const double cycles =
         waves * (double(planned->plan.fill) +
                  double(planned->plan.interval) * std::max(0.0, emitter.blocksOfKeys() - 1));
-    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, 64 * form.warpgroups, " x ", form.keys, " would take ",
+    TILEWRIGHT_LOG(DEBUG_TYPE, fusion, form.rows * form.warpgroups, " x ", form.keys,
+                   form.polynomial ? ", a polynomial for 1 weight of " : "",
+                   form.polynomial ? std::to_string(form.polynomial) : "", " would take ",
                    int64_t(cycles), " cycles, ", planned->plan.interval,
                    " for each block of keys: ", llvm::join(planned->plan.plan.reasons, "; "));
     const bool isBetter = !best || cycles < leastCycles;
-    if (isBetter)
+    if (isBetter) {
       leastCycles = cycles;
+      chosen = form;
+    }
     if (KernelOp other = isBetter ? std::exchange(best, kernel) : kernel)
       other.erase();
-  }
-  return best ? best : AttentionEmitter(builder, fusion, op, capacities, Form{}).emit(name);
+  };
+  for (const Form &form : formsOfWarpgroups(op, capacities))
+    consider(form);
+  if (!best)
+    return AttentionEmitter(builder, fusion, op, capacities, Form{}).emit(name);
+  // If weights keep the special-function units busy for longer than products the tensor core, the
+  // other units can compute some of them.
+  if (chosen.isInTensorMemory)
+    for (const int64_t polynomial : {10, 8, 6, 5, 4}) {
+      Form form = chosen;
+      form.polynomial = polynomial;
+      consider(form);
+    }
+  return best;
 }
 
 } // namespace tilewright::tile

@@ -365,11 +365,17 @@ void multiplyWithScales(sm::MmaOp mma, tile::DotOp dot, Value lhsScale, Value rh
 }
 
 void copyOperand(OpBuilder &b, sm::Engine engine, Operand operand, Value buffer,
-                 const IRMapping &at, bool tf32) {
+                 const IRMapping &at, bool tf32, int64_t firstRow) {
   tile::LoadOp load = operand.load;
   SmallVector<Value> offsets;
   for (Value offset : load.getOffsets())
     offsets.push_back(at.lookup(offset));
+  if (firstRow) {
+    Value &offset = offsets[size_t(operand.transposed ? operand.innerDim : operand.outerDims[0])];
+    offset = arith::AddIOp::create(
+        b, load.getLoc(), offset,
+        arith::ConstantIndexOp::create(b, load.getLoc(), firstRow).getResult());
+  }
   SmallVector<int64_t> dims = operand.outerDims, box = operand.outerSizes,
                        strides = operand.outerStrides;
   dims.push_back(operand.innerDim);

@@ -75,9 +75,10 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason);
 void enterIteration(mlir::OpBuilder &b, const Product &product, mlir::Value number,
                     mlir::IRMapping &scalars);
 
-/// Copies the operand's tile to `buffer`. `at` maps the scalars of the load.
+/// Copies the operand's tile to `buffer`, or the part of it that begins at `firstRow` of an operand
+/// with rows along a single dimension. `at` maps the scalars of the load.
 void copyOperand(mlir::OpBuilder &b, sm::Engine engine, Operand operand, mlir::Value buffer,
-                 const mlir::IRMapping &at, bool tf32 = false);
+                 const mlir::IRMapping &at, bool tf32 = false, int64_t firstRow = 0);
 
 /// The buffer of ordered scales: lines of 128 bytes, as in memory.
 sm::BufferType scaleBuffer(const Operand &scale);

@@ -56,6 +56,11 @@ struct RoleRule {
   /// Whether groups take turns to issue the asynchronous ops of an iteration, so that those of one
   /// group run while the others compute.
   bool takesTurns = false;
+  /// Whether the role runs its ops in the order in which the problem has them, and takes, fills and
+  /// frees the slots of each op by itself; and then the ops that it runs one iteration after the
+  /// others.
+  bool isSequential = false;
+  llvm::SmallVector<unsigned> lateOps = {};
 };
 
 struct Limits {

@@ -64,6 +64,35 @@ Iteration iterationOf(const PipelineProblem &problem, llvm::ArrayRef<unsigned> o
   return iteration;
 }
 
+/// The program of a role whose ops pass slots one after the other.
+RoleProgram sequentialProgram(const PipelineProblem &problem, const PipelinePlan &plan,
+                              unsigned role) {
+  const RoleRule &rule = problem.roles[role];
+  RoleProgram program{rule.name, {}};
+  llvm::SmallVector<unsigned> ops(plan.roles[role].ops);
+  llvm::sort(ops);
+  auto actionsOf = [&](bool early, bool late) {
+    llvm::SmallVector<Action> all;
+    for (bool isLate : {false, true})
+      for (unsigned op : ops)
+        if (llvm::is_contained(rule.lateOps, op) == isLate && (isLate ? late : early)) {
+          Iteration one = iterationOf(problem, op, plan);
+          for (const auto &actions : {one.takes, one.fills, one.frees, one.laggingFrees})
+            all.append(actions.begin(), actions.end());
+        }
+    return all;
+  };
+  const int64_t iterations = std::max<int64_t>(problem.iterations, 1);
+  if (rule.lateOps.empty()) {
+    program.segments.push_back({iterations, actionsOf(true, false)});
+    return program;
+  }
+  program.segments.push_back({1, actionsOf(true, false)});
+  program.segments.push_back({iterations - 1, actionsOf(true, true)});
+  program.segments.push_back({1, actionsOf(false, true)});
+  return program;
+}
+
 /// Divides the program of a role into those of its groups, which take turns in all iterations but
 /// the first one: group g waits for a token of its own and passes one to the next group.
 void takeTurns(ChannelGraph &graph, RoleProgram program, int64_t groups) {
@@ -99,6 +128,10 @@ ChannelGraph channelGraph(const PipelineProblem &problem, const PipelinePlan &pl
     graph.channels.push_back({round.name, round.depth});
   int64_t iterations = std::max<int64_t>(problem.iterations, 1);
   for (auto [role, rule] : llvm::enumerate(problem.roles)) {
+    if (rule.isSequential) {
+      graph.roles.push_back(sequentialProgram(problem, plan, unsigned(role)));
+      continue;
+    }
     Iteration one = iterationOf(problem, plan.roles[role].ops, plan);
     RoleProgram program{rule.name, {}};
     auto sequence = [](std::initializer_list<llvm::SmallVector<Action>> parts) {

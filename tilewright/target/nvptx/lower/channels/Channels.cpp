@@ -16,9 +16,35 @@ bool isOfElements(sm::ChannelType type) {
   });
 }
 
+/// Notes the columns of the buffers of a channel in tensor memory. Returns whether it is one.
+bool ChannelsLowering::declareTensor(sm::ChannelOp op, ChannelState &state) {
+  const auto buffers = op.getType().getBuffers();
+  auto isTensor = [](sm::BufferType buffer) { return buffer.getSpace() == sm::Space::tensor; };
+  if (none_of(buffers, isTensor)) {
+    if (state.parts != 1)
+      kernel.refuse(op, "has parts, which the GPU target supports only in tensor memory");
+    return false;
+  }
+  if (all.chip.matrix != MatrixUnit::tcgen05 || !all_of(buffers, isTensor) ||
+      kernel.op.getBody().getOps<sm::RoleOp>().empty()) {
+    kernel.refuse(op, concat("has a buffer in tensor memory, where all of its buffers must be, "
+                             "between roles, on a chip with tensor memory, got ",
+                             all.chip.name));
+    return true;
+  }
+  for (sm::BufferType buffer : buffers) {
+    state.offsets.push_back(state.tensorColumns);
+    state.tensorColumns += tensorColumnsOf(buffer);
+  }
+  state.isReadByThreads = true;
+  state.firstColumn = all.tcgen05.allocate(state.slotCount() * state.tensorColumns, op);
+  return true;
+}
+
 void ChannelsLowering::declare(sm::ChannelOp op) {
   ChannelState state;
   state.depth = int64_t(op.getDepth());
+  state.parts = int64_t(op.getParts());
   if (op.getType().getBuffers().empty()) {
     declareTurn(op, state);
     channels[op.getResult()] = std::move(state);
@@ -28,17 +54,10 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
     return kernel.refuse(
         op, "has slots that are full at the start, which the GPU target does not support yet");
   state.isOfElements = isOfElements(op.getType());
+  const bool isTensor = declareTensor(op, state);
   for (sm::BufferType buffer : op.getType().getBuffers()) {
-    if (buffer.getSpace() == sm::Space::tensor) {
-      if (all.chip.matrix != MatrixUnit::tcgen05 || op.getType().getBuffers().size() != 1 ||
-          kernel.op.getBody().getOps<sm::RoleOp>().empty())
-        return kernel.refuse(op, concat("has a buffer in tensor memory, which must be alone in a "
-                                        "channel of roles, on a chip with tensor memory, got ",
-                                        all.chip.name));
-      state.tensorColumns = tensorColumnsOf(buffer);
-      state.isReadByThreads = true;
-      continue;
-    }
+    if (isTensor)
+      break;
     state.copiers = std::max(state.copiers, buffer.getLayout().getValue().copyCount(sm::Axis::cta));
     state.offsets.push_back(state.slotBytes);
     // The swizzle pattern repeats every 1024 bytes.
@@ -65,9 +84,7 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
                             user->getParentOfType<sm::RoleOp>() == state.drainers.front();
                    });
   state.isReadByTensorProducts = isReadByTensorProducts(op.getResult());
-  if (state.tensorColumns)
-    state.firstColumn = all.tcgen05.allocate(state.depth * state.tensorColumns, op);
-  else
+  if (!isTensor)
     state.slots = kernel.shared.allocate(state.depth * state.slotBytes, 1024, op);
   state.isOwn = kernel.op.getBody().getOps<sm::RoleOp>().empty();
   // Accumulators and fragments are planned to use all registers; without this attribute, ptxas
@@ -76,7 +93,7 @@ void ChannelsLowering::declare(sm::ChannelOp op) {
     kernel.function->setAttr(mlir::NVVM::NVVMDialect::getMinctasmAttrName(),
                              b.op.getI32IntegerAttr(1));
   else if (!state.isResult)
-    state.barriers = kernel.shared.allocate(state.depth * 16, 8, op);
+    state.barriers = kernel.shared.allocate(state.slotCount() * 16, 8, op);
   channels[op.getResult()] = std::move(state);
 }
 
@@ -99,14 +116,16 @@ void ChannelsLowering::initialize() {
                   : state.isReadByThreads
                       ? int64_t(role.getWarps())
                       : (int64_t(role.getWarps()) + groupWarps - 1) / groupWarps;
-    for (int64_t slot = 0; slot < state.depth; ++slot)
+    // Each warpgroup has a part of its own.
+    const int64_t writers = state.writers / state.parts;
+    arrivals /= state.isReadByTensorProducts ? 1 : state.parts;
+    for (int64_t slot = 0; slot < state.slotCount(); ++slot)
       for (auto [kind, count] :
-           {std::pair<int64_t, int64_t>(0,
-                                        state.writers ? state.writers * kernel.clusterSize() : 1),
+           {std::pair<int64_t, int64_t>(0, writers ? writers * kernel.clusterSize() : 1),
             {1, state.isReadByTensorProducts ? 1 : arrivals * arrivalCtas(state)}})
         b.make<NVVM::MBarrierInitOp>(
-            kernel.shared.address(state.barriers, (kind * state.depth + slot) * 8), b.i32(count),
-            Value());
+            kernel.shared.address(state.barriers, (kind * state.slotCount() + slot) * 8),
+            b.i32(count), Value());
   }
   all.stealing.initialize();
   b.make<NVVM::FenceMbarrierInitOp>();
@@ -134,8 +153,8 @@ void ChannelsLowering::waitForAll() {
   b.intrinsic({}, "llvm.nvvm.barrier.cta.sync.all", {b.i32(0)});
 }
 
-ChannelsLowering::Cursor &ChannelsLowering::cursorOf(Value channel, CursorKind kind) {
-  auto [found, isNew] = cursors.try_emplace({channel.getAsOpaquePointer(), kind});
+ChannelsLowering::Cursor &ChannelsLowering::cursorOf(Value channel, CursorKind kind, int64_t part) {
+  auto [found, isNew] = cursors.try_emplace({channel.getAsOpaquePointer(), kind, part});
   if (!isNew)
     return found->second;
   mlir::OpBuilder::InsertionGuard guard(b.op);
@@ -148,9 +167,17 @@ ChannelsLowering::Cursor &ChannelsLowering::cursorOf(Value channel, CursorKind k
   return found->second;
 }
 
-void ChannelsLowering::advance(Cursor &cursor, int64_t depth) {
+Value ChannelsLowering::slotOf(const ChannelState &state, const Cursor &cursor, int64_t part) {
+  if (state.parts == 1)
+    return b.load(b.i32Type, cursor.slot);
+  return part < 0 ? groupOfThread() : b.i32(part);
+}
+
+void ChannelsLowering::advance(const ChannelState &state, Cursor &cursor) {
+  if (state.parts > 1)
+    return b.store(b.bitXor(b.load(b.i32Type, cursor.phase), b.i32(1)), cursor.phase);
   Value next = b.add(b.load(b.i32Type, cursor.slot), b.i32(1));
-  Value wraps = b.equal(next, b.i32(depth));
+  Value wraps = b.equal(next, b.i32(state.depth));
   b.store(b.select(wraps, b.i32(0), next), cursor.slot);
   Value phase = b.load(b.i32Type, cursor.phase);
   b.store(b.bitXor(phase, b.zext(wraps, b.i32Type)), cursor.phase);
@@ -158,7 +185,7 @@ void ChannelsLowering::advance(Cursor &cursor, int64_t depth) {
 
 Value ChannelsLowering::barrierOf(ChannelState &state, Value slot, bool isEmpty) {
   Value base =
-      sharedAddress(b, kernel.shared.address(state.barriers, isEmpty ? state.depth * 8 : 0));
+      sharedAddress(b, kernel.shared.address(state.barriers, isEmpty ? state.slotCount() * 8 : 0));
   return b.add(base, b.shl(slot, b.i32(3)));
 }
 
@@ -174,9 +201,11 @@ void ChannelsLowering::waitBarrier(Value barrier, Value phase, bool isRemote) {
 void ChannelsLowering::giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot) {
   Value barrier = state.isOwn || state.isResult ? nullptr : barrierOf(state, slot, false);
   if (state.tensorColumns) {
-    kernel.buffers[results.front()] = {
-        b.add(all.tcgen05.address(state.firstColumn), b.mul(slot, b.i32(state.tensorColumns))),
-        barrier};
+    Value first =
+        b.add(all.tcgen05.address(state.firstColumn), b.mul(slot, b.i32(state.tensorColumns)));
+    for (auto [index, result] : enumerate(results))
+      kernel.buffers[result] = {
+          state.offsets[index] ? b.add(first, b.i32(state.offsets[index])) : first, barrier};
     return;
   }
   Value base = b.add(sharedAddress(b, kernel.shared.address(state.slots)),
@@ -189,27 +218,28 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
   ChannelState &state = channels[op.getChannel()];
   if (state.isOwn)
     return acquireOwn(op, state);
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
-  Value slot = b.load(b.i32Type, cursor.slot);
+  const auto part = int64_t(op.getPart());
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill, part);
+  Value slot = slotOf(state, cursor, part);
   if (state.isResult) {
     all.stores.waitForStores(state.depth - 1);
     kernel.barrier();
     giveBuffers(op->getResults(), state, slot);
-    return advance(cursor, state.depth);
+    return advance(state, cursor);
   }
   if (state.isOfElements) {
     waitAsFirst(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase));
-    acquired[op.getChannel()].push_back(barrierOf(state, slot, false));
+    acquired[op.getChannel()].push_back({op->getBlock(), barrierOf(state, slot, false)});
     giveBuffers(op->getResults(), state, slot);
-    return advance(cursor, state.depth);
+    return advance(state, cursor);
   }
   waitBarrier(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase),
               kernel.clusterSize() > 1);
   if (state.tensorColumns) {
     all.tcgen05.fenceAfterSync();
-    acquired[op.getChannel()].push_back(barrierOf(state, slot, false));
+    acquired[op.getChannel()].push_back({op->getBlock(), barrierOf(state, slot, false)});
     giveBuffers(op->getResults(), state, slot);
-    return advance(cursor, state.depth);
+    return advance(state, cursor);
   }
   // Expect the bytes that all CTAs copy into this CTA's slot. The first CTA of a pair multiplies
   // for both, so its barrier expects the bytes of both, and the other's is not used.
@@ -226,7 +256,7 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
                {barrierOf(state, slot, false), b.i32(bytes)});
   }
   giveBuffers(op->getResults(), state, slot);
-  advance(cursor, state.depth);
+  advance(state, cursor);
 }
 
 void ChannelsLowering::publish(sm::PublishOp op) {
@@ -235,16 +265,20 @@ void ChannelsLowering::publish(sm::PublishOp op) {
   else if (state.isResult)
     return all.stores.publish();
   else if (state.tensorColumns || state.isOfElements) {
-    std::deque<Value> &barriers = acquired[op.getChannel()];
+    auto &barriers = acquired[op.getChannel()];
     if (barriers.empty())
       return kernel.refuse(op, "publishes a slot that was not acquired");
+    const auto [block, barrier] = barriers.front();
+    barriers.pop_front();
+    if (block != op->getBlock())
+      return kernel.refuse(op, "must be in the block of the acquire");
     if (state.isOfElements)
-      arrive(barriers.front(), kernel.warpCount() * Chip::warpSize, arrivalCtas(state));
+      arrive(barrier, kernel.warpCount() * Chip::warpSize, arrivalCtas(state));
     else if (state.writers)
-      publishWritten(barriers.front());
+      publishWritten(barrier);
     else
-      all.tcgen05.commit(barriers.front());
-    return barriers.pop_front();
+      all.tcgen05.commit(barrier);
+    return;
   }
   // The phase completes when all bytes of the copies have arrived, so publish emits nothing.
   if (!isa_and_nonnull<sm::RoleOp>(op->getParentOfType<sm::RoleOp>()))
@@ -276,8 +310,9 @@ void ChannelsLowering::take(sm::TakeOp op) {
     return takeOwn(op, state);
   if (state.turn)
     return passTurn(state, "barrier.cta.sync.aligned", groupOfThread());
-  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
-  Value slot = b.load(b.i32Type, cursor.slot);
+  const auto part = int64_t(op.getPart());
+  Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain, part);
+  Value slot = slotOf(state, cursor, part);
   if (!state.isResult)
     // Copies and products of a pair signal the barrier from both CTAs.
     waitBarrier(barrierOf(state, slot, false), b.load(b.i32Type, cursor.phase),
@@ -286,7 +321,7 @@ void ChannelsLowering::take(sm::TakeOp op) {
   if (state.tensorColumns)
     all.tcgen05.fenceAfterSync();
   giveBuffers(op->getResults(), state, slot);
-  advance(cursor, state.depth);
+  advance(state, cursor);
   if (!state.isResult)
     taken[op.getChannel()].push_back({op});
 }
@@ -332,11 +367,11 @@ static bool isFreedWhereTaken(mlir::Value channel, sm::RoleOp role) {
 Value ChannelsLowering::emptyBarrier(sm::FreeOp op, ChannelState &state) {
   if (isFreedWhereTaken(op.getChannel(), kernel.currentRole)) {
     sm::TakeOp take = taken[op.getChannel()].front().take;
-    return b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.depth * 8));
+    return b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.slotCount() * 8));
   }
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::free);
   Value barrier = barrierOf(state, b.load(b.i32Type, cursor.slot), true);
-  advance(cursor, state.depth);
+  advance(state, cursor);
   return barrier;
 }
 
@@ -362,12 +397,16 @@ void ChannelsLowering::free(sm::FreeOp op) {
     // The empty barrier of the slot that the role took in the same block: empty barriers follow the
     // full ones in memory.
     mlir::Operation *take = op->getPrevNode();
-    while (take && !(isa<sm::TakeOp>(take) && take->getOperand(0) == op.getChannel()))
+    auto isItsTake = [&](mlir::Operation *other) {
+      auto taking = dyn_cast<sm::TakeOp>(other);
+      return taking && taking.getChannel() == op.getChannel() && taking.getPart() == op.getPart();
+    };
+    while (take && !isItsTake(take))
       take = take->getPrevNode();
     if (!take)
       return kernel.refuse(op, "must follow the products that read the slot, in the same block");
     return all.tcgen05.commit(
-        b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.depth * 8)));
+        b.add(kernel.buffers[take->getResult(0)].barrier, b.i32(state.slotCount() * 8)));
   }
   Value barrier = emptyBarrier(op, state);
   held.pop_front();

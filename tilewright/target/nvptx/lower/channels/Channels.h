@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace tilewright::nvptx {
 
@@ -67,8 +68,11 @@ private:
     int64_t held = 0;     // taken and not freed
     bool isFreed = false; // since the last barrier
     int64_t depth = 0, slotBytes = 0;
+    /// Of a channel with parts, each part has a single slot, so the number of the part stands for
+    /// that of the slot.
+    int64_t parts = 1;
     int64_t copyBytes = 0;              // of a slot, without padding
-    llvm::SmallVector<int64_t> offsets; // of the buffers in a slot
+    llvm::SmallVector<int64_t> offsets; // of the buffers in a slot; columns in tensor memory
     llvm::SmallVector<sm::RoleOp> drainers;
     /// Whether the same role fills and drains the channel, which stages a tile of the result. The
     /// role's threads use a barrier, and one thread issues the stores as bulk groups.
@@ -91,15 +95,20 @@ private:
     /// memory.
     int64_t tensorColumns = 0, firstColumn = 0;
     SharedMemory::Buffer slots, barriers;
+
+    int64_t slotCount() const { return depth * parts; }
   };
   /// The next slot and the parity of its phase, as per-thread variables.
   struct Cursor {
     Value slot, phase;
   };
   enum class CursorKind : unsigned { fill, drain, free };
-  Cursor &cursorOf(Value channel, CursorKind kind);
-  void advance(Cursor &cursor, int64_t depth);
+  Cursor &cursorOf(Value channel, CursorKind kind, int64_t part = -1);
+  /// The next slot of a cursor, or that of a part: of `part` or, if it is -1, of the warpgroup.
+  Value slotOf(const ChannelState &state, const Cursor &cursor, int64_t part);
+  void advance(const ChannelState &state, Cursor &cursor);
   Value barrierOf(ChannelState &state, Value slot, bool isEmpty);
+  bool declareTensor(sm::ChannelOp op, ChannelState &state);
   void giveBuffers(mlir::ResultRange results, ChannelState &state, Value slot);
   void waitForReaders(sm::FreeOp op);
   Value emptyBarrier(sm::FreeOp op, ChannelState &state);
@@ -126,7 +135,7 @@ private:
 
   llvm::MapVector<Value, ChannelState> channels;
   /// The cursors of the current role, by channel and kind.
-  std::map<std::pair<const void *, CursorKind>, Cursor> cursors;
+  std::map<std::tuple<const void *, CursorKind, int64_t>, Cursor> cursors;
   /// A slot that the current role holds.
   struct HeldSlot {
     sm::TakeOp take;
@@ -137,7 +146,7 @@ private:
   llvm::MapVector<Value, std::deque<HeldSlot>> taken;
   /// The full barriers of slots that the current role has acquired and not published, if it must
   /// signal them itself.
-  llvm::MapVector<Value, std::deque<Value>> acquired;
+  llvm::MapVector<Value, std::deque<std::pair<mlir::Block *, Value>>> acquired;
 };
 
 } // namespace tilewright::nvptx

@@ -20,7 +20,7 @@ void ChannelsLowering::acquireOwn(sm::AcquireOp op, ChannelState &state) {
   state.isFreed = false;
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::fill);
   giveBuffers(op->getResults(), state, b.load(b.i32Type, cursor.slot));
-  advance(cursor, state.depth);
+  advance(state, cursor);
 }
 
 void ChannelsLowering::publishOwn(ChannelState &state) {
@@ -38,7 +38,7 @@ void ChannelsLowering::takeOwn(sm::TakeOp op, ChannelState &state) {
   state.isFreed = false;
   Cursor &cursor = cursorOf(op.getChannel(), CursorKind::drain);
   giveBuffers(op->getResults(), state, b.load(b.i32Type, cursor.slot));
-  advance(cursor, state.depth);
+  advance(state, cursor);
 }
 
 void ChannelsLowering::freeOwn(sm::FreeOp op, ChannelState &state) {

@@ -267,7 +267,7 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   // In tensor memory, K runs along the columns of the left operand; an instruction reads eight
   // columns.
   else if (isLeftOperand(lhs, kernel.clusterSize()))
-    a = wgmma::OperandWalk{.kInner = true, .step = 8};
+    a = wgmma::OperandWalk{.kInner = true, .step = 8, .nextLine = 8};
   if (!kind)
     return kernel.refuse(mma, "multiplies types that tcgen05 does not support");
   if (lhs.getElementType().isF32() &&
@@ -292,7 +292,7 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
       clusterDigit(lhs.getLayout().getValue(), 0) != ctas ||
       clusterDigit(rhs.getLayout().getValue(), 1) != ctas || columns > 256 ||
       depth > lhs.getLayout().getValue().cover(1) || lhs.getLayout().getValue().cover(0) != rows ||
-      rhs.getLayout().getValue().cover(1) != columns)
+      rhs.getLayout().getValue().cover(1) < columns)
     return kernel.refuse(
         mma, concat("has an accumulator that tcgen05 does not support: ", layout.str()));
 
@@ -316,8 +316,8 @@ void Tcgen05Lowering::mma(sm::MmaOp mma) {
   auto [into, accumulates] = accumulator(mma);
   for (int64_t step = 0; step < depth / kind->depth; ++step)
     b.make<NVVM::Tcgen05MMAOp>(kind->kind, groupOf(kernel), NVVM::Tcgen05MMACollectorOp::DISCARD,
-                               /*aShift=*/false, into, leftOf(a->step * step),
-                               whole(right, c->step * step), b.i32(types),
+                               /*aShift=*/false, into, leftOf(a->atStep(step)),
+                               whole(right, c->atStep(step)), b.i32(types),
                                step == 0 ? accumulates : b.truth(true), /*scaleInputD=*/Value(),
                                /*disableOutputLane=*/Value());
 }
@@ -441,6 +441,9 @@ void Tcgen05Lowering::store(sm::CopyOp copy) {
   auto buffer = dyn_cast<sm::BufferType>(copy.getTarget().getType());
   auto type = dyn_cast<mlir::RankedTensorType>(copy.getSource().getType());
   const auto bits = int64_t(buffer.getElementType().getIntOrFloatBitWidth());
+  if (type && copy.getTargetOffsets().empty() && (bits == 16 || bits == 32) &&
+      isOfRows(copy.getTarget(), sm::layoutOf(type).getValue()))
+    return storeRows(copy);
   if (!type || buffer.getSpace() != sm::Space::tensor || !copy.getTargetOffsets().empty() ||
       !kernel.currentRole || !isLeftOperand(buffer, kernel.clusterSize()) || bits < 8 ||
       bits > 16 || kernel.firstWarp % groupWarps != 0)
@@ -492,6 +495,8 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
                          "in a role whose first warp is the first of a warpgroup");
   const sm::Layout &memory = buffer.getLayout().getValue();
   const sm::Layout &layout = sm::layoutOf(copy.getResult().getType()).getValue();
+  if (isOfRows(copy.getSource(), layout))
+    return loadRows(copy);
   const int64_t groups = kernel.warpCount() / groupWarps;
   if (!sm::instruction::tensorRegisters(memory, groups).sameAs(layout))
     return kernel.refuse(copy, concat("reads ", memory.str(), " into ", layout.str(),
@@ -513,6 +518,12 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
         words.push_back(b.extractElement(loaded, unsigned(i)));
       column += 8 * count;
     }
+  Tile &tile = kernel.tiles[copy.getResult()];
+  for (Value word : waitForLoads(words))
+    tile.push_back({b.bitcast(word, b.computeType(buffer.getElementType()))});
+}
+
+SmallVector<Value> Tcgen05Lowering::waitForLoads(ArrayRef<Value> words) {
   // Make the registers operands of the wait, so that no instruction reads them before it.
   std::string constraints;
   SmallVector<Type> types(words.size(), b.i32Type);
@@ -520,11 +531,12 @@ void Tcgen05Lowering::load(sm::CopyOp copy) {
     constraints += i ? ",=r" : "=r";
   for (size_t i = 0; i < words.size(); ++i)
     constraints += concat(",", i);
-  Value waited = b.assembly(b.structOf(types), "tcgen05.wait::ld.sync.aligned;",
-                            constraints + ",~{memory}", words);
-  Tile &tile = kernel.tiles[copy.getResult()];
+  Value waited = b.assembly(words.size() == 1 ? b.i32Type : b.structOf(types),
+                            "tcgen05.wait::ld.sync.aligned;", constraints + ",~{memory}", words);
+  SmallVector<Value> complete;
   for (unsigned i = 0; i < words.size(); ++i)
-    tile.push_back({b.bitcast(b.extractValue(waited, i), b.computeType(buffer.getElementType()))});
+    complete.push_back(words.size() == 1 ? waited : b.extractValue(waited, i));
+  return complete;
 }
 
 } // namespace tilewright::nvptx

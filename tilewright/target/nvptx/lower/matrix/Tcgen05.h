@@ -38,6 +38,8 @@ public:
   void mma(sm::MmaOp mma);
   /// Copies by `tmem`: reads an accumulator into registers, or writes a left operand.
   void copy(sm::CopyOp copy);
+  /// Multiplies rows of a buffer by factors, if a factor of the warp is not 1.
+  void scale(sm::ScaleOp op);
   /// Waits until this thread's writes to tensor memory are complete.
   void waitForStores();
   /// Lets the unit arrive at the mbarrier when all products issued so far are complete.
@@ -56,6 +58,15 @@ private:
   Accumulator accumulator(sm::MmaOp mma);
   void load(sm::CopyOp copy);
   void store(sm::CopyOp copy);
+  // Threads that have one row each (TensorRows.cpp).
+  /// Whether the threads of the role hold the rows of a buffer so, with shape 32x32b.
+  bool isOfRows(Value buffer, const sm::Layout &registers) const;
+  void loadRows(sm::CopyOp copy);
+  void storeRows(sm::CopyOp copy);
+  llvm::SmallVector<Value> loadColumns(Value first, int64_t count);
+  void storeColumns(Value first, llvm::ArrayRef<Value> words);
+  /// Waits for loads: the returned words are theirs.
+  llvm::SmallVector<Value> waitForLoads(llvm::ArrayRef<Value> words);
   /// The address of the calling warp's quarter of a buffer's lanes. If there are two warpgroups,
   /// the second one accesses the upper half of each quarter.
   Value quarterOf(Value buffer, int64_t groups);

@@ -19,18 +19,21 @@ static bool isFromMemory(Value tile) {
 
 LoadRole::LoadRole(ProductLoop &products, const IRMapping &scalars, const RoleChannels &channels,
                    int64_t warps)
-    : products(products), mapping(scalars), channels(channels), warps(warps) {
+    : ScalarRole(products, scalars, channels, warps) {
   for (auto &[op, staged] : products.loads) {
     for (Value offset : staged.operand.load.getOffsets())
       need(offset);
-    for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
-         loop = loop->getParentOfType<scf::ForOp>())
-      for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-        need(bound);
+    needBounds(op->getParentOfType<scf::ForOp>());
   }
 }
 
-void LoadRole::need(Value value) {
+void ScalarRole::needBounds(scf::ForOp innermost) {
+  for (scf::ForOp loop = innermost; loop; loop = loop->getParentOfType<scf::ForOp>())
+    for (Value bound : {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      need(bound);
+}
+
+void ScalarRole::need(Value value) {
   if (mapping.contains(value) || !needed.insert(value).second)
     return;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -54,38 +57,41 @@ void LoadRole::need(Value value) {
     need(operand);
 }
 
-bool LoadRole::hasLoads(Operation *op) {
+bool LoadRole::isVisited(scf::ForOp loop) {
   return llvm::any_of(products.loads,
-                      [&](const auto &entry) { return op->isProperAncestor(entry.first); });
+                      [&](const auto &entry) { return loop->isProperAncestor(entry.first); });
 }
 
-void LoadRole::build(sm::RoleOp role) {
+void ScalarRole::build(sm::RoleOp role) {
   OpBuilder b(role.getBody().front().getTerminator());
   buildBlock(b, products.kernel.getBlock());
 }
 
-void LoadRole::buildBlock(OpBuilder &b, Block &block) {
+/// Takes a number from the math role.
+void ScalarRole::buildNumber(OpBuilder &b, Value value) {
+  Value channel = channels.numbers.lookup(value);
+  Location loc = value.getLoc();
+  auto slot = sm::TakeOp::create(b, loc, channel);
+  auto tile = RankedTensorType::get({1}, value.getType());
+  Value number = sm::CopyOp::create(b, loc, sm::withLayout(tile, TileLayouts::replicated(1, warps)),
+                                    sm::Engine::ld, slot.getResult(0), ValueRange(), Value(),
+                                    ValueRange(), false, DenseI64ArrayAttr())
+                     .getResult();
+  sm::FreeOp::create(b, loc, channel);
+  auto scalar = RankedTensorType::get({}, value.getType());
+  number = tile::ViewOp::create(b, loc, sm::withLayout(scalar, TileLayouts::replicated(0, warps)),
+                                number, AffineMap::get(0, 0, b.getAffineConstantExpr(0)));
+  mapping.map(value, tensor::ExtractOp::create(b, loc, number, ValueRange()));
+}
+
+void ScalarRole::buildBlock(OpBuilder &b, Block &block) {
   for (Operation &op : block.without_terminator()) {
-    if (auto staged = products.loads.find(&op); staged != products.loads.end()) {
-      buildLoad(b, staged->second);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && hasLoads(loop)) {
+    if (buildOwn(b, &op))
+      continue;
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && isVisited(loop)) {
       buildLoop(b, loop);
     } else if (op.getNumResults() == 1 && numbers.contains(op.getResult(0))) {
-      Value channel = channels.numbers.lookup(op.getResult(0));
-      Location loc = op.getLoc();
-      auto slot = sm::TakeOp::create(b, loc, channel);
-      auto tile = RankedTensorType::get({1}, op.getResult(0).getType());
-      Value number =
-          sm::CopyOp::create(b, loc, sm::withLayout(tile, TileLayouts::replicated(1, warps)),
-                             sm::Engine::ld, slot.getResult(0), ValueRange(), Value(), ValueRange(),
-                             false, DenseI64ArrayAttr())
-              .getResult();
-      sm::FreeOp::create(b, loc, channel);
-      auto scalar = RankedTensorType::get({}, op.getResult(0).getType());
-      number =
-          tile::ViewOp::create(b, loc, sm::withLayout(scalar, TileLayouts::replicated(0, warps)),
-                               number, AffineMap::get(0, 0, b.getAffineConstantExpr(0)));
-      mapping.map(op.getResult(0), tensor::ExtractOp::create(b, loc, number, ValueRange()));
+      buildNumber(b, op.getResult(0));
     } else if (llvm::any_of(op.getResults(),
                             [&](Value result) { return needed.contains(result); }) &&
                !mapping.contains(op.getResult(0))) {
@@ -97,15 +103,21 @@ void LoadRole::buildBlock(OpBuilder &b, Block &block) {
   }
 }
 
-void LoadRole::buildLoad(OpBuilder &b, const StagedLoad &staged) {
-  tile::LoadOp load = staged.operand.load;
-  Value channel = channels.staged.lookup(load);
-  auto slot = sm::AcquireOp::create(b, load.getLoc(), channel);
-  copyOperand(b, sm::Engine::tma, staged.operand, slot.getResult(0), mapping);
-  sm::PublishOp::create(b, load.getLoc(), channel);
+bool LoadRole::buildOwn(OpBuilder &b, Operation *op) {
+  const auto found = products.loads.find(op);
+  if (found == products.loads.end())
+    return false;
+  const StagedLoad &staged = found->second;
+  Value channel = channels.staged.lookup(op);
+  auto slot = sm::AcquireOp::create(b, op->getLoc(), channel);
+  for (int64_t part = 0; part < staged.parts; ++part)
+    copyOperand(b, sm::Engine::tma, staged.operand, slot.getResult(unsigned(part)), mapping,
+                /*tf32=*/false, part * products.groupRows());
+  sm::PublishOp::create(b, op->getLoc(), channel);
+  return true;
 }
 
-void LoadRole::buildLoop(OpBuilder &b, scf::ForOp loop) {
+void ScalarRole::buildLoop(OpBuilder &b, scf::ForOp loop) {
   SmallVector<unsigned> carried;
   SmallVector<Value> inits;
   for (auto [at, argument] : llvm::enumerate(loop.getRegionIterArgs()))

@@ -12,38 +12,60 @@ namespace tilewright::pipeline {
 struct RoleChannels {
   /// By staged load.
   llvm::DenseMap<mlir::Operation *, mlir::Value> staged;
-  /// For numbers that the math role computes and the load role needs.
+  /// For numbers that the math role computes and the other roles need.
   llvm::DenseMap<mlir::Value, mlir::Value> numbers;
   /// The channel by which the warpgroups of the math role take turns; null if they do not.
   mlir::Value turn;
+  /// By product, if accumulators are in tensor memory, with a part for each warpgroup: the result
+  /// of a product that begins at zero; or the left operand and the sum.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> tensor;
 };
 
-/// Builds the load role: the kernel's loops that contain staged loads, and the scalars that
-/// determine loop bounds and load offsets. The math role sends the numbers that are computed from
-/// tiles.
-class LoadRole {
+/// A role of few ops: the kernel's loops that contain these, and the scalars that determine bounds
+/// and offsets. The math role sends the numbers that are computed from tiles.
+class ScalarRole {
 public:
   /// `scalars` maps the values that are computed before the roles begin.
-  LoadRole(ProductLoop &products, const mlir::IRMapping &scalars, const RoleChannels &channels,
-           int64_t warps);
+  ScalarRole(ProductLoop &products, const mlir::IRMapping &scalars, const RoleChannels &channels,
+             int64_t warps)
+      : products(products), mapping(scalars), channels(channels), warps(warps) {}
+  virtual ~ScalarRole() = default;
 
   llvm::ArrayRef<mlir::Value> numbersFromMath() const { return numbers.getArrayRef(); }
-  void build(sm::RoleOp role);
+  virtual void build(sm::RoleOp role);
 
-private:
+protected:
   ProductLoop &products;
   mlir::IRMapping mapping;
   const RoleChannels &channels;
+
+  /// Builds one of the role's own ops; returns whether it is one.
+  virtual bool buildOwn(mlir::OpBuilder &b, mlir::Operation *op) = 0;
+  /// Whether a loop contains ops of the role.
+  virtual bool isVisited(mlir::scf::ForOp loop) = 0;
+  /// Marks a value that the role must compute.
+  void need(mlir::Value value);
+  void needBounds(mlir::scf::ForOp innermost);
+
+private:
   const int64_t warps;
-  /// The values that the role must compute.
   llvm::DenseSet<mlir::Value> needed;
   llvm::SetVector<mlir::Value> numbers;
 
-  void need(mlir::Value value);
-  bool hasLoads(mlir::Operation *op);
   void buildBlock(mlir::OpBuilder &b, mlir::Block &block);
-  void buildLoad(mlir::OpBuilder &b, const StagedLoad &staged);
+  void buildNumber(mlir::OpBuilder &b, mlir::Value number);
   void buildLoop(mlir::OpBuilder &b, mlir::scf::ForOp loop);
+};
+
+/// Builds the load role.
+class LoadRole : public ScalarRole {
+public:
+  LoadRole(ProductLoop &products, const mlir::IRMapping &scalars, const RoleChannels &channels,
+           int64_t warps);
+
+private:
+  bool buildOwn(mlir::OpBuilder &b, mlir::Operation *op) override;
+  bool isVisited(mlir::scf::ForOp loop) override;
 };
 
 } // namespace tilewright::pipeline

@@ -1,5 +1,7 @@
 #include "tilewright/transform/tile/pipeline/loops/LoopProblem.h"
 
+#include "tilewright/dialect/elements/Accuracy.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -17,7 +19,7 @@ namespace {
 enum : unsigned { link, tensor, lanes, special };
 
 /// Registers per thread besides tiles: addresses, phases, descriptors, and one value per row.
-constexpr int64_t mathRegisters = 32, loadRegisters = 24;
+constexpr int64_t mathRegisters = 32, loadRegisters = 24, mmaRegisters = 40;
 /// Bytes of shared memory for mbarriers, exchanges between warps, and the alignment of slots.
 constexpr int64_t reservedBytes = 2048;
 /// Cycles between the products of two warpgroups in which the tensor core is idle: the turn, the
@@ -26,6 +28,10 @@ constexpr double productOverhead = 32;
 /// Cycles between two dependent instructions of a warp; results per cycle of a multiprocessor's
 /// special-function units.
 constexpr int64_t cyclesPerInstruction = 2, specialPerCycle = 16;
+/// Cycles in which the special-function units are idle between two warpgroups. An estimate.
+constexpr double specialOverhead = 20;
+/// Cycles until a row of tensor memory begins to arrive in registers.
+constexpr double readLatency = 40;
 /// The assumed number of iterations if it is not a constant.
 constexpr int64_t someIterations = 8;
 
@@ -42,8 +48,11 @@ Work workOf(Block &body) {
       continue;
     auto approximate = dyn_cast<math::Exp2Op>(op);
     if (approximate && bitEnumContainsAny(approximate.getFastmath(), arith::FastMathFlags::afn)) {
-      work.instructions += 1;
-      work.specials += 1;
+      // A polynomial takes nine instructions.
+      auto every = op.getAttrOfType<IntegerAttr>(elements::polynomialAttr);
+      const double share = every ? 1 / double(every.getInt()) : 0;
+      work.instructions += 1 + 8 * share;
+      work.specials += 1 - share;
     } else if (isa<arith::TruncFOp>(op) &&
                op.getResult(0).getType().getIntOrFloatBitWidth() == 16) {
       work.instructions += 0.5; // two at once
@@ -80,12 +89,13 @@ private:
     auto type = dyn_cast<RankedTensorType>(tile.getType());
     return type ? type.getNumElements() : 0;
   }
-  /// The number of a tile's elements that each thread holds. Four lanes share a row.
+  /// The number of a tile's elements that each thread holds. Four lanes share a row, except of
+  /// accumulators in tensor memory.
   double perThread(Value tile) {
     auto type = cast<RankedTensorType>(tile.getType());
     const double threads = 128.0 * double(groups);
-    return type.getRank() < 2 ? 4.0 * double(elementsOf(tile)) / threads
-                              : double(elementsOf(tile)) / threads;
+    const double copies = type.getRank() < 2 && !products.inTensorMemory ? 4 : 1;
+    return copies * double(elementsOf(tile)) / threads;
   }
   unsigned addOp(Operation *op, const char *what, unsigned unit, double occupancy, double latency) {
     problem.loop.ops.push_back({llvm::formatv("{0} {1}", what, scheduled.size()).str(), unit,
@@ -100,6 +110,9 @@ private:
   void addCopies();
   double cyclesOf(const LoopProduct &product);
   void addProduct(const LoopProduct &product);
+  void addTensorBuffer(const char *what, unsigned writer, unsigned reader, int64_t distance,
+                       int64_t columns);
+  void addLeftOperands();
   void addCompute(Operation *op);
   Work workOfOp(Operation *op);
   void addOps();
@@ -144,14 +157,15 @@ double Problem::cyclesOf(const LoopProduct &product) {
   const double rate = double(machine.products.lookup(product.type));
   const double rows = double(product.m) / double(groups);
   const double cycles = rows * double(product.n) * double(product.k) / rate;
-  // For each block of 64 rows, the instructions read all columns from shared memory, and also the
-  // rows unless they are in registers.
+  // For each block of a warpgroup's rows, the instructions read all columns from shared memory, and
+  // also the rows unless they are in registers or in tensor memory.
   const double bytes = 2;
-  double read = bytes * double(product.k) * double(product.n) * rows / 64;
+  double read = bytes * double(product.k) * double(product.n) * rows / double(products.groupRows());
   for (auto &[op, staged] : products.loads)
     if (staged.dot == product.dot && staged.isLhs)
       read += bytes * rows * double(product.k);
-  return std::max(cycles, read / double(machine.sharedBytesPerCycle)) + productOverhead;
+  return std::max(cycles, read / double(machine.sharedBytesPerCycle)) +
+         (products.inTensorMemory ? 0 : productOverhead);
 }
 
 /// Adds a product of one warpgroup. After the last product of an iteration, the tensor core is busy
@@ -163,7 +177,45 @@ void Problem::addProduct(const LoopProduct &product) {
     for (const LoopProduct &each : products.products)
       others += double(groups - 1) * cyclesOf(each);
   tile::DotOp dot = product.dot;
-  addOp(dot, "product", tensor, cycles + others, cycles + double(machine.matrixLatency));
+  const unsigned number =
+      addOp(dot, "product", tensor, cycles + others, cycles + double(machine.matrixLatency));
+  if (!products.inTensorMemory)
+    return;
+  if (products.sums.contains(dot)) {
+    problem.limits.tensorColumns -= groups * product.n;
+    return;
+  }
+  // Its result goes to registers, which frees the accumulator.
+  const double words = perThread(dot.getResult());
+  const unsigned reading =
+      addOp(dot, "reading", lanes, double(groups) * words / 16, readLatency + words);
+  problem.loop.dependences.push_back({number, reading, problem.loop.ops[number].latency});
+  addTensorBuffer("accumulator", number, reading, 0, groups * product.n);
+}
+
+/// Adds a buffer in tensor memory with one slot.
+void Problem::addTensorBuffer(const char *what, unsigned writer, unsigned reader, int64_t distance,
+                              int64_t columns) {
+  problem.buffers.push_back({llvm::formatv("{0} {1}", what, problem.buffers.size()).str(),
+                             writer,
+                             {{reader, distance}},
+                             Space::tensor,
+                             columns});
+  problem.channels.push_back(
+      {problem.buffers.back().name, {unsigned(problem.buffers.size() - 1)}, 1});
+}
+
+/// Adds the left operands that the math role writes to tensor memory.
+void Problem::addLeftOperands() {
+  for (const LoopProduct &product : products.products) {
+    tile::DotOp dot = product.dot;
+    llvm::SmallVector<std::pair<unsigned, int64_t>> makers;
+    if (products.sums.contains(dot))
+      makersOf(dot.getLhs(), 0, makers);
+    for (auto [maker, distance] : makers)
+      addTensorBuffer("left operand", maker, scheduled[dot].first, distance,
+                      groups * product.k / 2);
+  }
 }
 
 Work Problem::workOfOp(Operation *op) {
@@ -175,7 +227,8 @@ Work Problem::workOfOp(Operation *op) {
   if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
     // Two rounds between lanes, each with a shuffle and a combination.
     double rounds = 0;
-    if (llvm::is_contained(reduce.getDims(),
+    if (!products.inTensorMemory &&
+        llvm::is_contained(reduce.getDims(),
                            cast<RankedTensorType>(reduce.getInputs()[0].getType()).getRank() - 1))
       rounds = 2 * 2 * perThread(reduce.getResult(0));
     return {perThread(reduce.getInputs()[0]) + rounds, 0};
@@ -204,7 +257,9 @@ void Problem::addCompute(Operation *op) {
         work.instructions * double(cyclesPerInstruction));
   if (work.specials < 1)
     return;
-  const double cycles = work.specials * 128 / double(specialPerCycle);
+  double cycles = work.specials * 128 / double(specialPerCycle);
+  if (products.inTensorMemory)
+    cycles += specialOverhead;
   const unsigned first = problem.loop.ops.size() - 1;
   const unsigned second = addOp(op, "special functions", special, cycles * double(groups), cycles);
   // The special functions of an element start a few cycles after its other instructions.
@@ -292,7 +347,7 @@ void Problem::addRegisters() {
   llvm::SmallVector<Value> carried;
   for (auto [argument, yielded] :
        llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
-    if (isLarge(argument)) {
+    if (isLarge(argument) && !products.inTensor.contains(argument)) {
       add(argument);
       carried.push_back(argument);
       join(argument, yielded);
@@ -301,7 +356,7 @@ void Problem::addRegisters() {
     if (products.loads.contains(op))
       continue;
     for (Value result : op->getResults()) {
-      if (!isLarge(result))
+      if (!isLarge(result) || products.inTensor.contains(result))
         continue;
       add(result);
       if (auto dot = dyn_cast<tile::DotOp>(op)) {
@@ -342,13 +397,14 @@ void Problem::addRegisters() {
     unsigned first = ~0U;
     for (auto &[op, numbers] : scheduled)
       if (!products.loads.contains(op) && llvm::any_of(op->getResults(), isMember))
-        first = std::min(first, numbers.first);
+        first = std::min(first, products.inTensorMemory && isa<tile::DotOp>(op) ? numbers.second
+                                                                                : numbers.first);
     if (first == ~0U)
       continue;
     buffer.writer = first;
     buffer.name = llvm::formatv("registers of {0}", problem.loop.ops[first].name).str();
     for (auto &[op, numbers] : scheduled)
-      if (!products.loads.contains(op) && numbers.first != first &&
+      if (!products.loads.contains(op) && numbers.first != first && numbers.second != first &&
           op->walk([&](Operation *inner) {
               return llvm::any_of(inner->getOperands(), isMember) ? WalkResult::interrupt()
                                                                   : WalkResult::advance();
@@ -362,6 +418,16 @@ void Problem::addRegisters() {
 }
 
 void Problem::addRoles() {
+  if (products.inTensorMemory) {
+    problem.roles = {{"load", {link}, 1, mmaRegisters, 0, 1},
+                     {"math", {lanes, special}, 4, mathRegisters, 0, groups, groups},
+                     {"mma", {tensor}, 1, mmaRegisters, 0, 1},
+                     {"idle", {}, 2, mmaRegisters, 0, 1}};
+    problem.roles[loopMath].isSequential = problem.roles[loopMma].isSequential = true;
+    for (const auto &[dot, sum] : products.sums)
+      problem.roles[loopMma].lateOps.push_back(scheduled[dot].first);
+    return;
+  }
   problem.roles = {{"load", {link}, 4, loadRegisters, 0, 1},
                    {"math", {tensor, lanes, special}, 4, mathRegisters, 0, groups, groups}};
   problem.roles[loopMath].takesTurns =
@@ -375,6 +441,14 @@ LoopPlan Problem::read(PipelinePlan plan) {
   LoopPlan result;
   result.groups = groups;
   result.interval = plan.schedule.interval;
+  if (products.inTensorMemory) {
+    for (auto [index, op] : llvm::enumerate(channelLoads))
+      result.depths[op] = plan.channels[index].depth;
+    for (auto [index, op] : llvm::enumerate(problem.loop.ops))
+      result.fill = std::max(result.fill, plan.schedule.start[index] + op.latency);
+    result.plan = std::move(plan);
+    return result;
+  }
   struct Placed {
     int64_t offset, stage;
     Operation *op;
@@ -402,7 +476,7 @@ LoopPlan Problem::read(PipelinePlan plan) {
 
 std::optional<LoopPlan> Problem::plan(std::string &reason) {
   problem.loop.units = {{"the L2 link", 1, true},
-                        {"the tensor core", 1, true},
+                        {"the tensor core", 1, true, products.inTensorMemory},
                         {"the lanes", 1, false},
                         {"the special-function unit", 1, false}};
   problem.limits = machine.limits;
@@ -415,6 +489,7 @@ std::optional<LoopPlan> Problem::plan(std::string &reason) {
   addOps();
   addRoles();
   addDependences();
+  addLeftOperands();
   addRegisters();
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   if (!plan)

@@ -9,13 +9,14 @@
 
 namespace tilewright::pipeline {
 
-/// Indices of the plan's roles.
-enum LoopRole : unsigned { loopLoad, loopMath };
+/// Indices of the plan's roles. The last two exist if accumulators are in tensor memory: one warp
+/// multiplies, and idle warps complete the warpgroup of those that load and multiply.
+enum LoopRole : unsigned { loopLoad, loopMath, loopMma, loopIdle };
 
 /// The schedule of the loop's ops, and the roles that run them.
 struct LoopPlan {
   PipelinePlan plan;
-  /// The number of warpgroups in the math role; each has 64 or 128 rows.
+  /// The number of warpgroups in the math role; each has ProductLoop::groupRows().
   int64_t groups = 1;
   /// Whether the warpgroups take turns to issue their products, so that one multiplies while the
   /// others compute.

@@ -97,24 +97,29 @@ void MathRole::buildStore(OpBuilder &b, tile::StoreOp store, Mapping &mapping) {
 }
 
 void MathRole::buildPlainLoop(OpBuilder &b, scf::ForOp loop, Mapping &mapping) {
-  SmallVector<Value> inits;
-  for (Value init : loop.getInitArgs())
-    inits.push_back(mapping.lookup(init));
+  SmallVector<unsigned> carried;
+  for (BlockArgument argument : loop.getRegionIterArgs())
+    if (!products.inTensor.contains(argument))
+      carried.push_back(argument.getArgNumber() - loop.getNumInductionVars());
+  auto mapped = [&](auto values) {
+    SmallVector<Value> all;
+    for (unsigned at : carried)
+      all.push_back(mapping.lookup(values[at]));
+    return all;
+  };
   auto copy = scf::ForOp::create(b, loop.getLoc(), mapping.lookup(loop.getLowerBound()),
                                  mapping.lookup(loop.getUpperBound()),
-                                 mapping.lookup(loop.getStep()), inits);
+                                 mapping.lookup(loop.getStep()), mapped(loop.getInitArgs()));
   mapping.map(loop.getInductionVar(), copy.getInductionVar());
-  mapping.map(loop.getRegionIterArgs(), copy.getRegionIterArgs());
+  for (auto [to, from] : llvm::enumerate(carried))
+    mapping.map(loop.getRegionIterArg(from), copy.getRegionIterArg(unsigned(to)));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(copy.getBody());
   buildBlock(b, *loop.getBody(), mapping);
-  if (!inits.empty()) {
-    SmallVector<Value> yields;
-    for (Value value : loop.getYieldedValues())
-      yields.push_back(mapping.lookup(value));
-    scf::YieldOp::create(b, loop.getLoc(), yields);
-  }
-  mapping.map(loop.getResults(), copy.getResults());
+  if (!carried.empty())
+    scf::YieldOp::create(b, loop.getLoc(), mapped(loop.getYieldedValues()));
+  for (auto [to, from] : llvm::enumerate(carried))
+    mapping.map(loop.getResult(from), copy.getResult(unsigned(to)));
 }
 
 void MathRole::buildBranch(OpBuilder &b, scf::IfOp branch, Mapping &mapping) {

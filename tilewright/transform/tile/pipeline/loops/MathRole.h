@@ -21,9 +21,11 @@ public:
   MathRole(ProductLoop &products, const LoopPlan &plan, const mlir::IRMapping &scalars,
            const RoleChannels &channels);
 
+  virtual ~MathRole() = default;
+
   void build(sm::RoleOp role);
 
-private:
+protected:
   /// A slot that the role has taken and frees once its product is complete.
   struct TakenSlot {
     mlir::Value product; // the original tile; null if the slot is held until the end
@@ -44,7 +46,8 @@ private:
   } turns;
 
   void buildBlock(mlir::OpBuilder &b, mlir::Block &block, Mapping &mapping);
-  void buildOp(mlir::OpBuilder &b, mlir::Operation *op, Mapping &mapping);
+  virtual void buildOp(mlir::OpBuilder &b, mlir::Operation *op, Mapping &mapping);
+  /// Copies a loop without the values that stay in tensor memory.
   void buildPlainLoop(mlir::OpBuilder &b, mlir::scf::ForOp loop, Mapping &mapping);
   void buildBranch(mlir::OpBuilder &b, mlir::scf::IfOp branch, Mapping &mapping);
   void buildProduct(mlir::OpBuilder &b, tile::DotOp dot, Mapping &mapping);

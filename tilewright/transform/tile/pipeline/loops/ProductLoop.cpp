@@ -15,9 +15,8 @@ namespace tilewright::pipeline {
 
 using sm::Layout;
 
-/// The rows of a warpgroup's instruction. The columns and depths of its operands are multiples of
-/// `granule`.
-constexpr int64_t groupRows = 64, granule = 16;
+/// The columns and depths of an instruction's operands are multiples of this.
+constexpr int64_t granule = 16;
 
 Layout StagedLoad::layout() const {
   auto tile = cast<RankedTensorType>(operand.tile.getType());
@@ -25,7 +24,8 @@ Layout StagedLoad::layout() const {
   // The layout has whole lines along the contiguous dimension. The part of the last line that is
   // beyond the tile is copied, but no product reads it.
   const bool isAlongDepth = isLhs != operand.transposed;
-  const int64_t own = tile.getShape()[isLhs ? 0 : 1], depth = tile.getShape()[isLhs ? 1 : 0];
+  const int64_t own = tile.getShape()[isLhs ? 0 : 1] / parts,
+                depth = tile.getShape()[isLhs ? 1 : 0];
   auto whole = [&](int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), line)); };
   Layout layout =
       operandLayout(isAlongDepth ? own : whole(own), isAlongDepth ? whole(depth) : depth,
@@ -38,14 +38,16 @@ Layout StagedLoad::layout() const {
 
 int64_t StagedLoad::bytes() const {
   const Layout all = layout();
-  return all.cover(0) * all.cover(1) * operand.bits / 8;
+  return parts * all.cover(0) * all.cover(1) * operand.bits / 8;
 }
 
 sm::BufferType StagedLoad::bufferType() const {
   tile::LoadOp load = operand.load;
   auto tile = cast<RankedTensorType>(operand.tile.getType());
-  return sm::BufferType::get(load.getContext(), tile.getShape(), tile.getElementType(),
-                             sm::Space::shared, sm::LayoutAttr::get(load.getContext(), layout()));
+  SmallVector<int64_t> shape(tile.getShape());
+  shape[0] /= parts;
+  return sm::BufferType::get(load.getContext(), shape, tile.getElementType(), sm::Space::shared,
+                             sm::LayoutAttr::get(load.getContext(), layout()));
 }
 
 namespace {
@@ -53,10 +55,13 @@ namespace {
 /// Finds the products and their staged operands.
 class Finder {
 public:
-  Finder(tile::KernelOp kernel, std::string &reason) : reason(reason) { found.kernel = kernel; }
+  Finder(tile::KernelOp kernel, bool inTensorMemory, std::string &reason) : reason(reason) {
+    found.kernel = kernel;
+    found.inTensorMemory = inTensorMemory;
+  }
 
   std::optional<ProductLoop> find() {
-    if (!findProducts() || !checkOps())
+    if (!findProducts() || !checkOps() || (found.inTensorMemory && !findSums()))
       return std::nullopt;
     return std::move(found);
   }
@@ -74,6 +79,8 @@ private:
   bool addLoad(tile::DotOp dot, bool isLhs);
   bool checkLoad(const StagedLoad &load, StringRef side);
   bool checkOps();
+  bool findSums();
+  bool addSum(const LoopProduct &product);
 };
 
 bool Finder::findProducts() {
@@ -107,6 +114,7 @@ bool Finder::addProduct(tile::DotOp dot) {
       lhs.getElementType().getIntOrFloatBitWidth() != 16 || product.type.empty())
     return no("a product multiplies {0} and {1}, but both operands must be f16 or bf16",
               lhs.getElementType(), rhs.getElementType());
+  const int64_t groupRows = found.groupRows();
   if (product.m % groupRows != 0 || product.n % granule != 0 || product.k % granule != 0 ||
       product.n > 256)
     return no("a product of {0}x{1}x{2} is not a multiple of {3}x{4}x{4} with at most 256 columns",
@@ -132,6 +140,8 @@ bool Finder::addLoad(tile::DotOp dot, bool isLhs) {
   if (operand->hasPrologue)
     return no("its {0} is computed, but must be loaded", side);
   StagedLoad load{.operand = *operand, .dot = dot, .isLhs = isLhs};
+  if (isLhs && found.inTensorMemory)
+    load.parts = found.groups();
   if (!checkLoad(load, side))
     return false;
   if (!found.loads.insert({operand->load, load}).second)
@@ -152,6 +162,8 @@ bool Finder::checkLoad(const StagedLoad &staged, StringRef side) {
   if (operand.outerSizes[0] > 256)
     return no("its {0} has {1} rows, but a box of the copy engine has at most 256", side,
               operand.outerSizes[0]);
+  if (found.inTensorMemory && !found.isInLoop(load) && load->getParentOp() != found.kernel)
+    return no("its {0} is loaded in an outer loop", side);
   for (Operation *parent = load->getParentOp(); parent != found.kernel;
        parent = parent->getParentOp())
     if (!isa<scf::ForOp>(parent))
@@ -183,10 +195,80 @@ bool Finder::checkOps() {
   return !bad || no("it has a {0}", bad->getName().getStringRef());
 }
 
+bool Finder::findSums() {
+  for (const LoopProduct &product : found.products) {
+    tile::DotOp dot = product.dot;
+    const bool isStaged = llvm::any_of(found.loads, [&](const auto &entry) {
+      return entry.second.dot == dot && entry.second.isLhs;
+    });
+    if (isStaged != isZero(dot.getAcc()))
+      return no("a product in tensor memory either begins at zero, or has a computed left operand");
+    if (!isStaged && !addSum(product))
+      return false;
+  }
+  return true;
+}
+
+/// The factor of each row by which a map multiplies a carried tile; null if it is another map.
+static Value factorsOf(tile::MapOp map, Value &carried) {
+  Block &body = map.getBody().front();
+  auto product = dyn_cast<arith::MulFOp>(body.front());
+  if (map.getInputs().size() != 2 || map.getNumResults() != 1 || !product ||
+      body.getOperations().size() != 2 || product.getLhs() == product.getRhs() ||
+      !isa<BlockArgument>(product.getLhs()) || !isa<BlockArgument>(product.getRhs()))
+    return {};
+  for (auto [tile, other] : {std::pair(map.getInputs()[0], map.getInputs()[1]),
+                             {map.getInputs()[1], map.getInputs()[0]}}) {
+    auto view = other.getDefiningOp<tile::ViewOp>();
+    if (!isa<BlockArgument>(tile) || !view ||
+        cast<RankedTensorType>(view.getSource().getType()).getRank() != 1 ||
+        view.getMap() != AffineMap::get(2, 0, getAffineDimExpr(0, map.getContext())))
+      continue;
+    carried = tile;
+    return view.getSource();
+  }
+  return {};
+}
+
+/// Finds the loops that carry the accumulator of a product, from a zero before them.
+bool Finder::addSum(const LoopProduct &product) {
+  tile::DotOp dot = product.dot;
+  TensorSum sum;
+  Value carried = dot.getAcc();
+  if (auto map = carried.getDefiningOp<tile::MapOp>()) {
+    sum.scaling = map;
+    sum.factors = factorsOf(map, carried);
+    if (!sum.factors || !map->hasOneUse())
+      return no("an accumulator is computed by more than a factor for each row");
+    found.inTensor.insert(map.getResult(0));
+  }
+  Value next = dot.getResult();
+  for (scf::ForOp loop = found.loop;; loop = cast<scf::ForOp>(loop->getParentOp())) {
+    auto argument = dyn_cast<BlockArgument>(carried);
+    if (!argument || argument.getOwner() != loop.getBody() || argument.getArgNumber() == 0 ||
+        !argument.hasOneUse() || !next.hasOneUse() ||
+        loop.getYieldedValues()[argument.getArgNumber() - 1] != next)
+      return no("an accumulator is not only carried by loops");
+    sum.loop = loop;
+    sum.number = argument.getArgNumber() - 1;
+    found.inTensor.insert(argument);
+    found.inTensor.insert(next);
+    carried = loop.getInitArgs()[sum.number];
+    next = loop.getResult(sum.number);
+    if (!isa<scf::ForOp>(loop->getParentOp()))
+      break;
+  }
+  if (sum.loop->getParentOp() != found.kernel || !isZero(carried))
+    return no("an accumulator does not begin at zero before all loops");
+  found.sums[dot] = sum;
+  return true;
+}
+
 } // namespace
 
-std::optional<ProductLoop> findProductLoop(tile::KernelOp kernel, std::string &reason) {
-  return Finder(kernel, reason).find();
+std::optional<ProductLoop> findProductLoop(tile::KernelOp kernel, bool inTensorMemory,
+                                           std::string &reason) {
+  return Finder(kernel, inTensorMemory, reason).find();
 }
 
 bool isFree(Operation *op, const ProductLoop &products) {

@@ -1,5 +1,6 @@
 #include "tilewright/transform/tile/pipeline/loops/TileLayouts.h"
 
+#include "tilewright/dialect/sm/InstructionLayouts.h"
 #include "tilewright/dialect/sm/ViewMap.h"
 #include "tilewright/transform/tile/pipeline/RoleKernel.h"
 #include "tilewright/transform/tile/pipeline/ViewMapOf.h"
@@ -26,12 +27,17 @@ Layout TileLayouts::replicated(int64_t rank, int64_t warps) {
 }
 
 TileLayouts::TileLayouts(ProductLoop &products, int64_t groups) : products(products) {
+  auto ofColumns = [&](const LoopProduct &product, int64_t columns) {
+    // From tensor memory, each thread takes a row.
+    return products.inTensorMemory ? sm::instruction::tensorRows(columns, groups)
+                                   : accumulatorLayout(product.m, columns, 1, 1, groups);
+  };
   for (LoopProduct &product : products.products) {
-    give(product.dot, accumulatorLayout(product.m, product.n, 1, 1, groups));
-    give(product.dot.getAcc(), accumulatorLayout(product.m, product.n, 1, 1, groups));
+    give(product.dot, ofColumns(product, product.n));
+    give(product.dot.getAcc(), ofColumns(product, product.n));
     // A left operand in registers has the layout of an accumulator with as many columns.
     if (isInRegisters(product.dot.getLhs()))
-      give(product.dot.getLhs(), accumulatorLayout(product.m, product.k, 1, 1, groups));
+      give(product.dot.getLhs(), ofColumns(product, product.k));
   }
   settle();
   // If the uses of a view do not determine its layout, its source may.
