@@ -28,6 +28,7 @@ struct AmdChip {
   uint32_t ldsBanks;
   bool convertsBfloat;
   bool wideMatrix;
+  bool loadsWideToLds;
   std::string_view matrixTypes; // separated by spaces
 
   // Limits that all chips share.

@@ -8,6 +8,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -28,6 +29,9 @@ Result<std::unique_ptr<TargetMachine>> createTargetMachine(const Chip &chip) {
                                  .origin = " (AmdChips.def)"});
 }
 
+/// LLVM's number for the address space of LDS.
+static constexpr unsigned ldsSpace = 3;
+
 /// Values that the driver would pass beside the parameters. Our kernels read none of them, so they
 /// take no registers and no bytes of arguments.
 static constexpr const char *unused[] = {
@@ -45,6 +49,39 @@ static bool hasScaledProduct(Function &function) {
   });
 }
 
+/// Whether a function's operands go through channels in LDS: only their copies use buffers.
+static bool hasChannels(Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    return call && (call->getIntrinsicID() == Intrinsic::amdgcn_raw_ptr_buffer_load_lds ||
+                    call->getIntrinsicID() == Intrinsic::amdgcn_raw_ptr_buffer_load);
+  });
+}
+
+/// States that no access of LDS in the code concerns a load to LDS that is in flight. Channels wait
+/// for these themselves; LLVM would wait for all of them before each read of LDS.
+static void separateLoadsToLds(Function &function) {
+  LLVMContext &context = function.getContext();
+  MDBuilder metadata(context);
+  MDNode *domain = metadata.createAnonymousAliasScopeDomain("channels");
+  MDNode *copies = MDNode::get(context, metadata.createAnonymousAliasScope(domain, "copies"));
+  MDNode *others = MDNode::get(context, metadata.createAnonymousAliasScope(domain, "others"));
+  auto mark = [](Instruction &instruction, MDNode *own, MDNode *other) {
+    instruction.setMetadata(LLVMContext::MD_alias_scope, own);
+    instruction.setMetadata(LLVMContext::MD_noalias, other);
+  };
+  for (Instruction &instruction : instructions(function)) {
+    auto *call = dyn_cast<CallInst>(&instruction);
+    const Intrinsic::ID id = call ? call->getIntrinsicID() : Intrinsic::not_intrinsic;
+    const llvm::Value *pointer = getLoadStorePointerOperand(&instruction);
+    if (id == Intrinsic::amdgcn_raw_ptr_buffer_load_lds)
+      mark(instruction, copies, others);
+    else if (id == Intrinsic::amdgcn_ds_read_tr16_b64 || id == Intrinsic::amdgcn_ds_read_tr8_b64 ||
+             (pointer && pointer->getType()->getPointerAddressSpace() == ldsSpace))
+      mark(instruction, others, copies);
+  }
+}
+
 void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsOf) {
   LLVMContext &context = module.getContext();
   // Version 5 of code objects, which ROCm 6 loads; LLVM's default is newer.
@@ -60,10 +97,14 @@ void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsO
     function.addFnAttr("uniform-work-group-size", "true");
     for (const char *name : unused)
       function.addFnAttr(name);
-    // With sums in AGPRs, LLVM 22 has no form of this instruction that adds to its operand in
-    // place, and copies all sums in each iteration.
-    if (hasScaledProduct(function))
+    // With sums in AGPRs, LLVM 22 has no form of the scaled instruction that adds to its operand in
+    // place, and copies all sums in each iteration. In a pipeline, fragments take more than the
+    // half of the registers that are not AGPRs.
+    const bool isPipelined = hasChannels(function);
+    if (hasScaledProduct(function) || isPipelined)
       function.addFnAttr("amdgpu-agpr-alloc", "0");
+    if (isPipelined)
+      separateLoadsToLds(function);
     auto size = [&](int64_t count) {
       return ConstantAsMetadata::get(
           ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(count)));

@@ -180,6 +180,15 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
        (!needs.product->canCopy || (isInt8 && capacities.machine->warpTypes.contains("s8"))));
   if (!ofWarps && !needs.product->canCopy)
     return false;
+  // Pipelines through LDS transpose only where loads from LDS do, and have no prologue.
+  if (pipeline::hasMfma(*capacities.machine) &&
+      (!needs.product->canCopy || hasPrologue ||
+       needs.product->types.left != needs.product->types.right ||
+       (!needs.product->depthInner && !capacities.machine->copiesToShared))) {
+    whyNotHint = "its operands do not go through LDS, because they are computed, have different "
+                 "types, or are not contiguous along K in memory";
+    return false;
+  }
   const pipeline::Machine machine =
       ofWarps ? pipeline::withWarpProducts(*capacities.machine) : *capacities.machine;
   const auto at = [&](int dim) { return static_cast<size_t>(dim); };

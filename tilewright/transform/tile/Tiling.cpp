@@ -267,7 +267,8 @@ public:
       if (types->isTf32)
         canCopy &=
             left.inner >= rank && right.inner >= rank && !left.hasPrologue && !right.hasPrologue;
-      needs.product = {depth, *types, canCopy, kept >= 0 && kept < rank};
+      const bool depthInner = left.inner >= rank && right.inner >= rank;
+      needs.product = {depth, *types, canCopy, depthInner, kept >= 0 && kept < rank};
       needs.product->leftHasPrologue = left.hasPrologue;
       needs.product->rightHasPrologue = right.hasPrologue;
       needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;
@@ -394,8 +395,11 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
     const bool hasLoop =
         needs.product->depth * needs.product->types.left.getIntOrFloatBitWidth() > 1024;
     if (usesWgmma || hasLoop)
-      held.tileElements = std::max<int64_t>(
-          held.tileElements, 128 * 256 * (usesWgmma && hasLoop ? machine.cluster : 1));
+      held.tileElements =
+          std::max<int64_t>(held.tileElements, 128 * 256 *
+                                                   (usesWgmma && hasLoop         ? machine.cluster
+                                                    : pipeline::hasMfma(machine) ? 2
+                                                                                 : 1));
   }
   if (!tiling.planLoops(graph, held)) {
     reason = "the window of a convolution cannot become a loop";

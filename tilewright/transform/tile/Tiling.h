@@ -137,6 +137,7 @@ struct Needs {
     int64_t depth;
     MatrixTypes types;
     bool canCopy;
+    bool depthInner;   // both operands are contiguous along the contraction
     bool columnsInner; // operand in shared memory is contiguous along its columns
     /// Which operand has a prologue, if any, and the element width of the prologue's input. That
     /// operand goes through registers; if it is the right one, the product is computed transposed.

@@ -3,6 +3,7 @@
 #include "tilewright/dialect/tile/WindowOps.h"
 #include "tilewright/support/Concat.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace llvm;
@@ -52,10 +53,61 @@ void KernelLowering::makeFunction(const gpu::KernelInfo &info) {
 
 bool KernelLowering::lowerEngine(mlir::Operation *op) {
   // Ops that only NVIDIA's GPUs have are refused by name where scalar ops are lowered.
-  auto dot = dyn_cast<tile::DotOp>(op);
-  if (dot)
-    mfma.dot(dot);
-  return dot != nullptr;
+  bool isKnown = true;
+  TypeSwitch<mlir::Operation *>(op)
+      .Case([&](tile::DotOp op) { mfma.dot(op); })
+      .Case([&](sm::ChannelOp op) { channels.declare(op); })
+      .Case([&](sm::AcquireOp op) { channels.acquire(op); })
+      .Case([&](sm::PublishOp op) { channels.publish(op); })
+      .Case([&](sm::TakeOp op) { channels.take(op); })
+      .Case([&](sm::FreeOp op) { channels.free(op); })
+      .Case([&](sm::CopyOp op) { lowerCopy(op); })
+      .Case([&](sm::MmaOp op) { mfma.mma(op); })
+      .Default([&](mlir::Operation *) { isKnown = false; });
+  return isKnown;
+}
+
+void KernelLowering::lowerCopy(sm::CopyOp copy) {
+  if (copy.getEngine() == sm::Engine::cp_async)
+    return copies.copy(copy);
+  if (copy.getEngine() == sm::Engine::ld && copy.getResult())
+    return slotLoads.load(copy);
+  kernel.refuse(copy, concat("uses ", sm::stringifyEngine(copy.getEngine()).str(), ", which ",
+                             b.machine.limits.chip, " does not have"));
+}
+
+// --- Packed tiles ---
+
+bool KernelLowering::prepare(mlir::Operation *op) {
+  // Sums stay packed from one product to the next, also through a loop.
+  if (auto loop = dyn_cast<mlir::scf::ForOp>(op)) {
+    for (auto [init, carried] : zip_equal(loop.getInitArgs(), loop.getRegionIterArgs()))
+      if (any_of(carried.getUsers(), [&](mlir::Operation *user) {
+            auto mma = dyn_cast<sm::MmaOp>(user);
+            return mma && mma.getAcc() == carried;
+          }))
+        mfma.packSums(init);
+    return true;
+  }
+  if (!isa<sm::MmaOp>(op))
+    for (Value operand : op->getOperands())
+      complete(operand, op);
+  return true;
+}
+
+void KernelLowering::complete(Value tile, mlir::Operation *) { mfma.unpack(tile); }
+
+void KernelLowering::copyForm(Value from, Value to) {
+  if (mfma.isPacked(from))
+    mfma.markPacked(to);
+}
+
+SmallVector<int64_t> KernelLowering::beginLoop(mlir::scf::ForOp loop) {
+  return channels.beginLoop(loop);
+}
+
+void KernelLowering::endLoop(mlir::scf::ForOp loop, ArrayRef<int64_t> before) {
+  channels.endLoop(loop, before);
 }
 
 } // namespace tilewright::amdgcn

@@ -128,4 +128,92 @@ void MfmaLowering::dot(tile::DotOp dot) {
   kernel.tiles[dot.getResult()] = std::move(result);
 }
 
+// --- Products of packed tiles ---
+
+/// The registers of a lane in one accumulator.
+static constexpr unsigned sumsOfFragment = 4;
+
+void MfmaLowering::packSums(Value tile) {
+  if (isPacked(tile))
+    return;
+  const gpu::Tile elements = kernel.tiles[tile];
+  gpu::Tile vectors;
+  for (size_t first = 0; first < elements.size(); first += sumsOfFragment) {
+    Value sum = b.poisonOf(b.vectorOf(elements[first].value.getType(), sumsOfFragment));
+    for (unsigned i = 0; i < sumsOfFragment; ++i)
+      sum = b.insertElement(sum, elements[first + i].value, i);
+    vectors.push_back({sum});
+  }
+  kernel.tiles[tile] = std::move(vectors);
+  markPacked(tile);
+}
+
+void MfmaLowering::unpack(Value tile) {
+  if (!packed.erase(tile))
+    return;
+  gpu::Tile elements;
+  for (gpu::Lanes vector : kernel.tiles[tile])
+    for (unsigned i = 0; i < sumsOfFragment; ++i)
+      elements.push_back({b.extractElement(vector.value, i)});
+  kernel.tiles[tile] = std::move(elements);
+}
+
+SmallVector<Value> MfmaLowering::divide(const Instruction &instruction, int64_t bits,
+                                        Value fragment) {
+  const auto words = unsigned(instruction.elements * bits / 32);
+  SmallVector<Value> operands;
+  for (unsigned first = 0; first < 4; first += words) {
+    Value part = fragment;
+    if (words == 1)
+      part = b.extractElement(fragment, first);
+    else if (words == 2) {
+      part = b.poisonOf(b.vectorOf(b.i32Type, 2));
+      for (unsigned i = 0; i < 2; ++i)
+        part = b.insertElement(part, b.extractElement(fragment, first + i), i);
+    }
+    operands.push_back(b.bitcast(part, instruction.operand));
+  }
+  return operands;
+}
+
+void MfmaLowering::mma(sm::MmaOp mma) {
+  const Value lhs = mma.getLhs(), rhs = mma.getRhs(), acc = mma.getAcc();
+  if (mma.getBlock() || !acc || !isPacked(lhs) || !isPacked(rhs))
+    return kernel.refuse(mma, "must add a product of fragments from LDS to sums, without scales");
+  const Type sumType = elementOf(mma.getResult());
+  std::optional<Instruction> instruction = instructionFor(elementOf(lhs), elementOf(rhs), sumType);
+  if (!instruction)
+    return kernel.refuse(mma,
+                         concat("has operands that MFMA of ", chip.name, " does not multiply"));
+  const auto bits = int64_t(elementOf(lhs).getIntOrFloatBitWidth());
+  using namespace sm::instruction;
+  auto vectorsOf = [&](Value tile, const sm::Layout &atom) {
+    std::map<SmallVector<int64_t>, unsigned> vectors;
+    const auto size = unsigned(atom.extent(sm::Axis::reg));
+    for (const auto &[place, registers] : gpu::fragmentsOf(kernel.threadsOf(tile.getType()), atom))
+      vectors[place] = registers.front() / size;
+    return vectors;
+  };
+  packSums(acc);
+  gpu::Tile sums = kernel.tiles[acc];
+  std::map<SmallVector<int64_t>, SmallVector<Value>> ofLeft, ofRight;
+  for (const auto &[place, number] : vectorsOf(lhs, mfmaA(bits)))
+    ofLeft[place] = divide(*instruction, bits, kernel.tiles[lhs][number].value);
+  for (const auto &[place, number] : vectorsOf(rhs, mfmaB(bits)))
+    ofRight[place] = divide(*instruction, bits, kernel.tiles[rhs][number].value);
+  const size_t steps = ofLeft.begin()->second.size();
+  for (size_t step = 0; step < steps; ++step)
+    for (const auto &[place, number] : vectorsOf(mma.getResult(), mfmaC(bits))) {
+      Value &sum = sums[number].value;
+      sum = b.intrinsic(sum.getType(), instruction->name,
+                        {ofRight.at({0, place[1]})[step], ofLeft.at({place[0], 0})[step], sum,
+                         b.i32(0), b.i32(0), b.i32(0)});
+    }
+  kernel.tiles[mma.getResult()] = std::move(sums);
+  markPacked(mma.getResult());
+  // LLVM would move the loads of later steps in front of the products, for which there are not
+  // enough registers, and the products behind the next barrier. It does not become an instruction.
+  b.intrinsic({}, "llvm.amdgcn.sched.barrier", {b.i32(0)});
+}
+
 } // namespace tilewright::amdgcn

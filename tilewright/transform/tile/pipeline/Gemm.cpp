@@ -119,11 +119,14 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
 
 enum : unsigned { copies, tensor, lanes };
 
-/// Bytes of shared memory for mbarriers, tables and the alignment of swizzled slots.
-constexpr int64_t reservedBytes = 2048;
+/// Bytes of shared memory for mbarriers, tables and the alignment of swizzled slots. Kernels with
+/// MFMA have none of these.
+int64_t reservedBytes(const Machine &machine) { return hasMfma(machine) ? 0 : 2048; }
 /// Registers per thread besides the accumulators: addresses, phases, descriptors, and live values
 /// of the epilogue.
 constexpr int64_t mathRegisters = 56, loadRegisters = 40;
+/// The same for MFMA: addresses that all lanes share are in scalar registers.
+constexpr int64_t mfmaRegisters = 32;
 /// The number of warp groups that multiply with wgmma, each at least 64 rows.
 int64_t warpGroups(const GemmChoice &choice) {
   return std::min<int64_t>(2, llvm::divideCeil(choice.m, 64));
@@ -139,10 +142,18 @@ int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t gr
   return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
 }
 /// Registers per thread for the fragments of both operands for two steps of a warp's MMAs. An
-/// instruction has a depth of 256 bits. Words of scales, of four blocks each, last for several
-/// steps or are loaded again for each; one for 32 rows is counted.
-int64_t fragmentRegisters(const Gemm &gemm, const GemmChoice &choice) {
+/// instruction has a depth of 256 bits. The fragments of MFMA have 512 bits; each replaces that of
+/// the step before, one by one, and a slot that is copied through registers takes some. Words of
+/// scales, of four blocks each, last for several steps or are loaded again for each; one for 32
+/// rows is counted.
+int64_t fragmentRegisters(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   WarpTile warp = warpTile(choice);
+  if (hasMfma(machine)) {
+    const StepBytes bytes = stepBytes(gemm, choice);
+    const int64_t threads = warp.warps * machine.limits.warpSize;
+    return (warp.m + warp.n) * 512 / 32 / machine.limits.warpSize +
+           (machine.copiesToShared ? 0 : (bytes.lhs + bytes.rhs) / 4 / threads);
+  }
   const int64_t scales = gemm.scaleBytes ? (warp.m + warp.n) / 32 : 0;
   return 2 * (warp.m + warp.n) * 256 / 32 / 32 + scales;
 }
@@ -249,7 +260,10 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     computeLhs(problem, gemm, machine, choice);
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
-  problem.limits.sharedReserved = reservedBytes;
+  // One of the slots is in registers.
+  if (!machine.copiesToShared)
+    problem.limits.sharedBytes += bytes.lhs + bytes.rhs;
+  problem.limits.sharedReserved = reservedBytes(machine);
   if (inTensorMemory) {
     problem.limits.tensorColumns -= scaleColumns(gemm, choice.m, choice.n);
     problem.roundChannels.push_back({"accumulator", tensorMma, tensorEpilogue,
@@ -288,7 +302,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
     problem.roles = {{"all",
                       {copies, tensor},
                       warp.warps,
-                      mathRegisters + fragmentRegisters(gemm, choice),
+                      (hasMfma(machine) ? mfmaRegisters : mathRegisters) +
+                          fragmentRegisters(gemm, machine, choice),
                       choice.m * choice.n,
                       1}};
   }
@@ -570,6 +585,8 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
   }
   if (machine.matrixUnit == MatrixUnit::mma)
     choice.warps = gemm.hint.warps;
+  choice.isMfma = hasMfma(machine);
+  choice.refillsEarly = choice.isMfma && machine.copiesToShared;
   PipelineProblem problem = gemmProblem(gemm, machine, choice);
   std::optional<PipelinePlan> plan = planPipeline(problem, reason);
   if (!plan)

@@ -22,6 +22,9 @@ struct Machine {
   int64_t processors = 1;
   Limits limits;
   MatrixUnit matrixUnit = MatrixUnit::mma;
+  /// Whether copies of threads go past their registers (cp.async, loads to LDS). Else the loads of
+  /// a slot are in registers until the slot is needed.
+  bool copiesToShared = true;
   /// Multiply-adds per cycle and multiprocessor, by element type ("f16", "tf32", "f8", "s8", …).
   llvm::StringMap<int64_t> products;
   /// Those of these types that the chip multiplies only with mma.sync.
@@ -35,6 +38,9 @@ struct Machine {
   /// The number of CTAs in a cluster that a multicast copy can reach; 1 means no clusters.
   int64_t cluster = 1;
 };
+
+/// Whether warps multiply with AMD's MFMA, which has other fragments than mma.sync.
+inline bool hasMfma(const Machine &machine) { return machine.limits.warpSize == 64; }
 
 /// The machine if products use mma.sync, which all chips have. tf32 products need it if an operand
 /// is not contiguous along K or has a prologue, because it is then rounded in registers.
@@ -91,6 +97,12 @@ struct GemmChoice {
   int64_t accumulators = 2;
   /// The warps that multiply with mma.sync, if the user wants a number of them; else 0.
   int64_t warps = 0;
+  /// Whether warps have 64 lanes and multiply with MFMA.
+  bool isMfma = false;
+  /// Whether a slot is filled again as soon as its fragments are in registers, in the iteration
+  /// that reads it, and not at the start of the next one: then copies are in flight whenever the
+  /// kernel waits.
+  bool refillsEarly = false;
   PipelinePlan plan = {};
   int64_t tiles = 0, waves = 0;
   KernelCounts counts = {};

@@ -425,8 +425,8 @@ struct TilePipelinePass : tile::impl::TilePipelinePassBase<TilePipelinePass> {
                                                                      : "is not warp-specialized",
                               reason)
             << remark::metric("Kernel", kernel.getSymName().str());
-        // No other kernel reads ordered scales.
-        if (product && product->isScaled()) {
+        // No other kernel reads ordered scales, except those that multiply by MFMA.
+        if (product && product->isScaled() && !hasMfma(*machine)) {
           kernel.emitError() << "'" << kernel.getSymName()
                              << "' multiplies with scales, but has no pipeline: " << reason;
           return signalPassFailure();

@@ -21,7 +21,8 @@ using sm::Axis;
 using sm::Layout;
 
 /// Rows and columns of an instruction's accumulator, and its depth in bits.
-constexpr int64_t atomM = 16, atomN = 8, atomBits = 256;
+constexpr int64_t atomM = 16, atomN = 8;
+static int64_t atomDepth(bool isMfma) { return isMfma ? 512 : 256; }
 
 Pairs pairsOf(const Product &product) {
   return {product.lhs.bits == 8 && product.lhs.transposed,
@@ -66,6 +67,25 @@ Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, P
   return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), copies).canonical();
 }
 
+Layout mfmaSumLayout(int64_t m, int64_t n, WarpGrid grid) {
+  const int64_t blocksM = m / grid.m / 16, blocksN = n / grid.n / 16;
+  const Layout::Digits rows{
+      {grid.m, Axis::warp, grid.n}, {blocksM, Axis::reg, blocksN * 4}, {16, Axis::lane, 1}};
+  const Layout::Digits columns{
+      {grid.n, Axis::warp, 1}, {blocksN, Axis::reg, 4}, {4, Axis::lane, 16}, {4, Axis::reg, 1}};
+  return Layout(llvm::ArrayRef<Layout::Digits>({rows, columns})).canonical();
+}
+
+Layout mfmaOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid) {
+  const int64_t along = isLhs ? grid.m : grid.n, elements = 128 / bits;
+  const Layout::Digits side{{along, Axis::warp, isLhs ? grid.n : 1},
+                            {own / along / 16, Axis::reg, elements},
+                            {16, Axis::lane, 1}};
+  const Layout::Digits depth{{4, Axis::lane, 16}, {elements, Axis::reg, 1}};
+  const sm::Digit copies{isLhs ? grid.n : grid.m, Axis::warp, isLhs ? 1 : grid.n};
+  return Layout(llvm::ArrayRef<Layout::Digits>({side, depth}), copies).canonical();
+}
+
 Layout warpScaleLayout(int64_t own, bool isLhs, WarpGrid grid) {
   const int64_t along = isLhs ? grid.m : grid.n, ofWarp = own / along;
   // Row bits from 16 on: in registers if the warp has both rows or if the tile has only one,
@@ -88,7 +108,7 @@ Layout warpScaleLayout(int64_t own, bool isLhs, WarpGrid grid) {
   return Layout(llvm::ArrayRef<Layout::Digits>({lines, bytes}), copies).canonical();
 }
 
-Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
+Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner, bool isMfma) {
   const int64_t inner = kInner ? k : own, outer = kInner ? own : k;
   const int64_t line = std::min<int64_t>(inner, 128 * 8 / bits);
   Layout::Digits lines, rows;
@@ -106,8 +126,10 @@ Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner) {
     sources = {0, 2, 3};
   if (byWords)
     sources = {0, 1};
+  if (isMfma && !kInner)
+    sources = bits == 16 ? llvm::SmallVector<int64_t>{1, 3} : llvm::SmallVector<int64_t>{1, 2, 4};
   const int64_t lineBit = llvm::Log2_64(line * bits / 8), element = llvm::Log2_64(bits / 8);
-  for (int64_t bit = byWords ? 5 : 4; bit < 7; ++bit)
+  for (int64_t bit = byWords || (isMfma && !kInner && bits == 16) ? 5 : 4; bit < 7; ++bit)
     if (bit < lineBit || !llvm::is_contained(sources, bit - lineBit))
       free.push_back(bit);
   llvm::SmallVector<sm::Flip> flips;
@@ -132,14 +154,20 @@ Layout exchanged(const Layout &layout) {
   return Layout(dims, layout.getCopies(), layout.getFlips());
 }
 
+Layout sumLayoutOf(const Product &product, const GemmChoice &choice) {
+  return choice.isMfma ? mfmaSumLayout(choice.m, choice.n, warpGrid(choice))
+                       : warpSumLayout(choice.m, choice.n, warpGrid(choice), pairsOf(product));
+}
+
 /// Builds the kernel: fills the pipeline, runs the steady state in a loop, and drains the pipeline.
 /// Feasibility was checked before.
 class PipelinedKernelBuilder {
 public:
   PipelinedKernelBuilder(const Product &product, const GemmChoice &choice)
       : product(product), choice(choice), b(product.kernel), loc(b.getUnknownLoc()),
-        grid(warpGrid(choice)), bits(product.lhs.bits), depth(atomBits / bits),
-        ahead(choice.plan.channels[0].depth - 1) {
+        grid(warpGrid(choice)), bits(product.lhs.bits), depth(atomDepth(choice.isMfma) / bits),
+        ahead(choice.refillsEarly ? std::min(choice.plan.channels[0].depth, product.iterations)
+                                  : choice.plan.channels[0].depth - 1) {
     loc = this->product.kernel.getLoc();
   }
 
@@ -158,10 +186,10 @@ public:
         Value later = affine::AffineApplyOp::create(
             b, loc, AffineMap::get(1, 0, b.getAffineDimExpr(0) + ahead),
             ValueRange(loop.getInductionVar()));
-        State next = iterate(State(loop.getRegionIterArgs()), later, true);
+        State next = iterate(State(loop.getRegionIterArgs(), carriesFragments()), later, true);
         scf::YieldOp::create(b, loc, next.values());
       }
-      state = State(loop.getResults());
+      state = State(loop.getResults(), carriesFragments());
     }
     const int64_t rest = std::max<int64_t>(ahead, 1);
     for (int64_t step = 0; step < rest; ++step)
@@ -190,7 +218,12 @@ private:
     Fragments first;
     SmallVector<Value> buffers;
     State() = default;
-    explicit State(ValueRange all) : sum(all[0]), first{all[1], all[2], {}, {}} {
+    State(ValueRange all, bool hasFragments) : sum(all[0]) {
+      if (!hasFragments) {
+        llvm::append_range(buffers, all.drop_front(1));
+        return;
+      }
+      first = {all[1], all[2], {}, {}};
       const bool isScaled = all.size() > 5;
       if (isScaled) {
         first.lhsScale = all[3];
@@ -199,7 +232,9 @@ private:
       llvm::append_range(buffers, all.drop_front(isScaled ? 5 : 3));
     }
     SmallVector<Value> values() const {
-      SmallVector<Value> all{sum, first.lhs, first.rhs};
+      SmallVector<Value> all{sum};
+      if (first.lhs)
+        all.append({first.lhs, first.rhs});
       if (first.lhsScale)
         all.append({first.lhsScale, first.rhsScale});
       llvm::append_range(all, buffers);
@@ -219,7 +254,7 @@ private:
   IRMapping scalars;
   llvm::DenseMap<int64_t, Value> constants;
 
-  Layout sumLayout() const { return warpSumLayout(choice.m, choice.n, grid, pairsOf(product)); }
+  Layout sumLayout() const { return sumLayoutOf(product, choice); }
   /// A constant at the start of the kernel, created once for each value.
   Value constant(int64_t value) {
     Value &known = constants[value];
@@ -242,7 +277,8 @@ private:
   }
 
   sm::BufferType bufferType(bool isLhs) {
-    Layout layout = linesLayout(isLhs ? choice.m : choice.n, choice.k, bits, kInner(isLhs));
+    Layout layout =
+        linesLayout(isLhs ? choice.m : choice.n, choice.k, bits, kInner(isLhs), choice.isMfma);
     SmallVector<int64_t> shape{isLhs ? product.m : product.n, choice.k};
     if (!isLhs) {
       layout = exchanged(layout);
@@ -256,8 +292,8 @@ private:
     tile::KernelOp old = product.kernel;
     kernel = sm::KernelOp::create(
         b, loc, old.getSymNameAttr(), old.getGridAttr(), old.getNumInputsAttr(),
-        b.getI64IntegerAttr(choice.plan.threads / 32), DenseI64ArrayAttr(), StringAttr(),
-        choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
+        b.getI64IntegerAttr(choice.plan.threads / (choice.isMfma ? 64 : 32)), DenseI64ArrayAttr(),
+        StringAttr(), choice.raster > 1 ? b.getI64IntegerAttr(choice.raster) : IntegerAttr(),
         old.getUpdatesAttr());
     beginBody(b, old, kernel, scalars);
     SmallVector<sm::BufferType> buffers{bufferType(true), bufferType(false)};
@@ -282,8 +318,9 @@ private:
 
   /// Loads the fragment of an operand for one step of an iteration.
   Value fragment(Value buffer, bool isLhs, int64_t step) {
-    Layout layout =
-        warpOperandLayout(isLhs ? choice.m : choice.n, bits, isLhs, grid, pairsOf(product));
+    const int64_t own = isLhs ? choice.m : choice.n;
+    Layout layout = choice.isMfma ? mfmaOperandLayout(own, bits, isLhs, grid)
+                                  : warpOperandLayout(own, bits, isLhs, grid, pairsOf(product));
     SmallVector<int64_t> shape{isLhs ? product.m : product.n, depth};
     SmallVector<Value> offsets{constant(0), constant(step * depth)};
     if (!isLhs) {
@@ -293,7 +330,8 @@ private:
     }
     Type type = sm::withLayout(RankedTensorType::get(shape, element(isLhs)), layout);
     // ldmatrix transposes 16-bit units: one element, or two adjacent bytes.
-    auto engine = bits == 32 && !kInner(isLhs) ? sm::Engine::ld : sm::Engine::ldmatrix;
+    auto engine =
+        choice.isMfma || (bits == 32 && !kInner(isLhs)) ? sm::Engine::ld : sm::Engine::ldmatrix;
     tile::LoadOp load = operand(isLhs).load;
     return sm::CopyOp::create(b, load.getLoc(), type, engine, buffer, offsets, Value(),
                               ValueRange(), false, DenseI64ArrayAttr())
@@ -332,8 +370,13 @@ private:
   void takeInto(State &state) {
     auto slot = sm::TakeOp::create(b, loc, channel);
     state.buffers = llvm::to_vector_of<Value>(slot.getResults());
-    state.first = load(state.buffers, 0, {});
+    if (carriesFragments())
+      state.first = load(state.buffers, 0, {});
   }
+
+  /// Whether the first fragments of a slot are loaded in the iteration before. Registers that hold
+  /// a slot leave no room for that.
+  bool carriesFragments() const { return !choice.isMfma || choice.refillsEarly; }
 
   State first() {
     State state;
@@ -349,7 +392,9 @@ private:
   /// last step loads those of the next iteration. `later` is the iteration whose copies are
   /// started.
   State iterate(const State &state, Value later, bool hasNext) {
-    if (later)
+    if (!carriesFragments())
+      return iterateAlone(state, later, hasNext);
+    if (later && !choice.refillsEarly)
       fill(later);
     const int64_t steps = choice.k / depth;
     State next = state;
@@ -362,6 +407,8 @@ private:
       } else {
         // The whole slot is in registers now.
         sm::FreeOp::create(b, loc, channel);
+        if (later && choice.refillsEarly)
+          fill(later);
         if (hasNext)
           takeInto(next);
       }
@@ -374,6 +421,25 @@ private:
       next.sum = mma.getResult();
       now = ahead;
     }
+    return next;
+  }
+
+  /// Builds one iteration whose fragments are loaded in it. The loads of the slot `later` begin
+  /// with the last step, when fragments of the steps before have left their registers.
+  State iterateAlone(const State &state, Value later, bool hasNext) {
+    const int64_t steps = choice.k / depth;
+    State next = state;
+    for (int64_t step = 0; step < steps; ++step) {
+      if (later && step + 1 == steps)
+        fill(later);
+      const Fragments now = load(state.buffers, step, {});
+      next.sum = sm::MmaOp::create(b, product.dot.getLoc(), sumType(), sm::Atom::mma_sync, now.lhs,
+                                   now.rhs, next.sum, Value(), Value())
+                     .getResult();
+    }
+    sm::FreeOp::create(b, loc, channel);
+    if (hasNext)
+      takeInto(next);
     return next;
   }
 };
@@ -392,9 +458,34 @@ int64_t pieceBytes(const Operand &operand) {
 
 } // namespace
 
+/// Why a product cannot go through LDS to MFMA; nullopt if it can.
+static std::optional<std::string> whyNoMfma(const Product &product, const Machine &machine) {
+  if (product.isScaled())
+    return "its scales are multiplied from registers";
+  for (auto [operand, side, isTransposed] : {std::tuple(product.lhs, "lhs", product.lhs.transposed),
+                                             {product.rhs, "rhs", !product.rhs.transposed}}) {
+    tile::LoadOp load = operand.load;
+    if (isTransposed && (!machine.copiesToShared || operand.bits > 16))
+      return llvm::formatv("its {0} is not contiguous along K, and {1} cannot transpose {2} bits "
+                           "from LDS",
+                           side, machine.chip, operand.bits)
+          .str();
+    // Offsets inside a tile have 31 bits.
+    auto memory = cast<MemRefType>(load.getSource().getType());
+    int64_t span = operand.bits / 8;
+    for (int64_t dim = memory.getRank() - 1; dim >= 0; --dim)
+      span *= memory.getDimSize(dim);
+    if (span >= int64_t(1) << 31)
+      return llvm::formatv("its {0} has {1} bytes, but the offsets of loads to LDS have 31 bits",
+                           side, span)
+          .str();
+  }
+  return std::nullopt;
+}
+
 std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &gemm,
                                           const Machine &machine, std::string &reason) {
-  const int64_t bits = product.lhs.bits, depth = atomBits / bits;
+  const int64_t bits = product.lhs.bits, depth = atomDepth(hasMfma(machine)) / bits;
   if (product.lhs.hasPrologue) {
     reason = llvm::formatv("its {0} has a prologue", product.isSwapped ? "rhs" : "lhs").str();
     return std::nullopt;
@@ -408,6 +499,11 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
       return std::nullopt;
     }
   }
+  if (hasMfma(machine))
+    if (std::optional<std::string> why = whyNoMfma(product, machine)) {
+      reason = *why;
+      return std::nullopt;
+    }
   GemmChoice choice;
   choice.m = std::max<int64_t>(atomM, powerOfTwo(product.m));
   choice.n = std::max<int64_t>(2 * atomN, powerOfTwo(product.n));
@@ -430,9 +526,7 @@ std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &ge
     return std::nullopt;
   }
   if (std::optional<std::string> problem =
-          Epilogue(product, layoutInDot(product, warpSumLayout(choice.m, choice.n, warpGrid(*cost),
-                                                               pairsOf(product))))
-              .problem()) {
+          Epilogue(product, layoutInDot(product, sumLayoutOf(product, *cost))).problem()) {
     reason = *problem;
     return std::nullopt;
   }

@@ -26,6 +26,11 @@ sm::Layout warpSumLayout(int64_t m, int64_t n, WarpGrid grid, Pairs pairs);
 /// dimension 1 is K. Warps along the other dimension hold copies.
 sm::Layout warpOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid, Pairs pairs);
 
+/// The same for MFMA: an accumulator of 16x16 blocks, and 512 bits of an operand's depth, of which
+/// a lane has 128.
+sm::Layout mfmaSumLayout(int64_t m, int64_t n, WarpGrid grid);
+sm::Layout mfmaOperandLayout(int64_t own, int64_t bits, bool isLhs, WarpGrid grid);
+
 /// The layout of a group of ordered scales, of which the tile has the first `own` rows (columns),
 /// in the registers of mma.sync, as a function of (line, byte) in memory: a word has the four
 /// scales of a row, and the four lanes that share an instruction's row have 8 rows each of
@@ -36,7 +41,9 @@ sm::Layout warpScaleLayout(int64_t own, bool isLhs, WarpGrid grid);
 /// 128 bytes along the contiguous dimension of memory, swizzled such that the eight rows of an
 /// ldmatrix matrix, or the 32 words of a fragment that is read word by word, are in different
 /// banks.
-sm::Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner);
+/// `isMfma`: such that the 32 lanes that read 8 bytes each of four rows of a group of eight, and
+/// transpose them, are in different banks.
+sm::Layout linesLayout(int64_t own, int64_t k, int64_t bits, bool kInner, bool isMfma = false);
 
 /// The best plan for the product; nullopt if there is none, with the reason.
 std::optional<GemmChoice> choosePipelined(const Product &product, const Gemm &gemm,

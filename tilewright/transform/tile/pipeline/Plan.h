@@ -72,6 +72,7 @@ struct Limits {
   int64_t maxThreads = 1024;  // of a CTA
   /// Whether roles can pass registers to each other (setmaxnreg).
   bool movesRegisters = false;
+  int64_t warpSize = 32;
 };
 
 /// A channel that is filled and drained once per round: the accumulator, which passes from the role

@@ -255,8 +255,8 @@ std::optional<std::string> findFault(const PipelineProblem &problem, const Pipel
                  "a thread of {0} has {1} registers, which must be a multiple of 8 from 24 to 256",
                  rule.name, role.registers)
           .str();
-    registers += role.registers * role.warps * 32;
-    threads += role.warps * 32;
+    registers += role.registers * role.warps * limits.warpSize;
+    threads += role.warps * limits.warpSize;
   }
   if (threads != plan.threads || threads > limits.maxThreads)
     return llvm::formatv("the roles have {0} threads, the plan has {1}, and a CTA has at most {2}",

@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t step = 8, fewest = 24, most = 256;
 
 /// The registers per thread that a role with this number of groups needs.
-int64_t needOf(const RoleRule &rule, int64_t groups, int64_t held) {
-  int64_t threads = groups * rule.warps * 32;
+int64_t needOf(const RoleRule &rule, int64_t groups, int64_t held, int64_t warpSize) {
+  int64_t threads = groups * rule.warps * warpSize;
   int64_t own = rule.dividedRegisters ? held : 0;
   return rule.registers + own + llvm::divideCeil(rule.dividedRegisters, threads);
 }
@@ -26,9 +26,10 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
   plan.threads = 0;
   for (auto [rule, role] : llvm::zip(problem.roles, plan.roles)) {
     role.groups = std::min(rule.leastGroups, rule.maxGroups);
-    while (needOf(rule, role.groups, held) > limits.maxRegisters && role.groups < rule.maxGroups)
+    while (needOf(rule, role.groups, held, limits.warpSize) > limits.maxRegisters &&
+           role.groups < rule.maxGroups)
       ++role.groups;
-    int64_t need = needOf(rule, role.groups, held);
+    int64_t need = needOf(rule, role.groups, held, limits.warpSize);
     if (need > limits.maxRegisters) {
       reason = llvm::formatv(
                    "{0} needs {1} registers per thread in {2} group{3}, but the limit is {4}",
@@ -41,11 +42,12 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
                                            "fewer a thread would need {3} registers, "
                                            "but the limit is {4}",
                                            rule.name, role.groups, rule.warps,
-                                           needOf(rule, role.groups - 1, held), limits.maxRegisters)
+                                           needOf(rule, role.groups - 1, held, limits.warpSize),
+                                           limits.maxRegisters)
                                  .str());
     role.warps = role.groups * rule.warps;
     needs.push_back(std::max(fewest, int64_t(llvm::alignTo(need, step))));
-    plan.threads += role.warps * 32;
+    plan.threads += role.warps * limits.warpSize;
   }
   if (plan.threads > limits.maxThreads) {
     reason = llvm::formatv("the roles have {0} threads, but a CTA has at most {1}", plan.threads,
@@ -77,11 +79,11 @@ bool giveRegisters(const PipelineProblem &problem, int64_t held, PipelinePlan &p
   int64_t pool = plan.launchRegisters * plan.threads, given = 0, takers = 0;
   for (auto [index, role] : llvm::enumerate(plan.roles)) {
     if (problem.roles[index].dividedRegisters) {
-      takers += role.warps * 32;
+      takers += role.warps * limits.warpSize;
       continue;
     }
     role.registers = needs[index];
-    given += role.registers * role.warps * 32;
+    given += role.registers * role.warps * limits.warpSize;
   }
   for (auto [index, role] : llvm::enumerate(plan.roles)) {
     if (!problem.roles[index].dividedRegisters)

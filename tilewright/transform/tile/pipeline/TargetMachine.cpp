@@ -6,14 +6,15 @@ std::optional<Machine> machineOf(exec::TargetAttr target) {
   const exec::GpuAttr gpu = target.getGpu();
   const exec::MatrixAttr matrix = target.getMatrix();
   const exec::RatesAttr rates = target.getRates();
-  // Kernels with channels are for warps of 32 lanes.
-  if (!gpu || gpu.getWarpSize() != 32 || !matrix || !rates)
+  if (!gpu || !matrix || !rates)
     return std::nullopt;
   // See NvidiaRates.def: a chip with tensor memory that multiplies s8 more slowly than f16 does so
   // with mma.sync.
   llvm::StringSet<> warpTypes;
   if (matrix.getUnit() == exec::MatrixUnit::tcgen05 && rates.getS8() < rates.getF16())
     warpTypes.insert("s8");
+  // The GPUs of AMD that multiply f4 (CDNA 4) also load 16 bytes of each lane past registers to
+  // LDS.
   return Machine{.chip = target.chipName().str(),
                  .processors = target.getUnits(),
                  .limits = {.sharedBytes = gpu.getSharedBytes(),
@@ -21,8 +22,10 @@ std::optional<Machine> machineOf(exec::TargetAttr target) {
                             .registers = gpu.getRegisters(),
                             .maxRegisters = gpu.getMaxRegisters(),
                             .maxThreads = gpu.getMaxThreads(),
-                            .movesRegisters = matrix.getRegistersMove()},
+                            .movesRegisters = matrix.getRegistersMove(),
+                            .warpSize = gpu.getWarpSize()},
                  .matrixUnit = matrix.getUnit(),
+                 .copiesToShared = gpu.getWarpSize() == 32 || rates.getF4() > 0,
                  .products = {{"f16", rates.getF16()},
                               {"bf16", rates.getF16()},
                               {"tf32", rates.getTf32()},
