@@ -42,7 +42,9 @@ public:
       if (!this->window[dim].isTrivial())
         passes.insert(passes.begin(), dim);
     }
-    inOrder = passes.size() > 1 && elements <= maxInOrder && !isExact(op, result);
+    // Rows are combined in registers, so one pass is the fastest, too.
+    const bool hasRows = !passes.empty() && innerOf(this->window, passes.front(), 0) > 1;
+    inOrder = elements <= maxInOrder && (hasRows || (passes.size() > 1 && !isExact(op, result)));
     for (int64_t dim = 0; dim < batchRank(this->window); ++dim)
       batch *= this->window[static_cast<size_t>(dim)].input;
   }
@@ -143,6 +145,13 @@ private:
     int64_t count = inputs / batch;
     if (passes.empty())
       source = nullptr;
+    alignas(16) std::byte first[16], none[16];
+    rows->widen(init, first, 1);
+    rows->identity(none);
+    const bool changesNothing =
+        std::memcmp(first, none, static_cast<size_t>(rows->valueBytes)) == 0;
+    if (inOrder && changesNothing && rows->valueBytes == rows->storedBytes)
+      return slideInOrder(window, from, to, pool);
     if (inOrder) {
       const size_t last = passes.front();
       count = outerOf(window, last, passes.size()) * window[last].positions *
@@ -168,11 +177,6 @@ private:
       before = Scratch(count * rows->valueBytes);
       rows->widen(from, before.data(), count);
     }
-    alignas(16) std::byte first[16], none[16];
-    rows->widen(init, first, 1);
-    rows->identity(none);
-    const bool changesNothing =
-        std::memcmp(first, none, static_cast<size_t>(rows->valueBytes)) == 0;
     constexpr int64_t piece = 1024;
     pool.parallelFor((count + piece - 1) / piece, 16, [&](int64_t begin, int64_t end) {
       if (changesNothing) {
@@ -267,6 +271,7 @@ private:
     const size_t last = passes.front();
     const WindowDim &dim = window[last];
     const int64_t inner = innerOf(window, last, 0);
+    const auto [inside, until] = dim.wholePositions();
     const bool areNeighbours = inner == 1 && dim.baseDilation == 1;
     std::vector<int64_t> strides(last + 1, inner); // of the input
     for (size_t d = last; d-- > begin;)
@@ -280,9 +285,9 @@ private:
     pool.parallelFor(lines, grain, [&](int64_t first, int64_t end) {
       const Scratch picked(areNeighbours ? dim.positions * rows->storedBytes : 0);
       std::vector<LoopDim> taps(last + 1 - begin);
+      std::vector<int64_t> offsets;
       for (int64_t line = first; line < end; ++line) {
         std::byte *values = to + line * lineBytes;
-        fillIdentity(values, dim.positions * inner);
         int64_t rest = line, offset = 0;
         auto place = [&](size_t d, int64_t position) {
           const Taps here = window[d].tapsAt(position);
@@ -295,13 +300,28 @@ private:
         }
         const std::span<const LoopDim> outside(taps.data(), last - begin);
         if (areNeighbours) {
+          fillIdentity(values, dim.positions);
           eachTap(outside, [&](int64_t tap) {
             slideBlock(dim, from + (offset + tap) * rows->storedBytes, true, 0, dim.positions,
                        values, picked.data());
           });
           continue;
         }
+        offsets.clear();
+        if (inside < until)
+          eachTap(outside, [&](int64_t tap) {
+            for (int64_t w = 0; w < dim.size; ++w)
+              offsets.push_back(tap + w * dim.windowDilation * inner);
+          });
+        if (!offsets.empty())
+          rows->combineTaps(values + inside * inner * rows->valueBytes,
+                            from + (offset + (inside * dim.stride - dim.padLow) * inner) *
+                                       rows->storedBytes,
+                            {until - inside, dim.stride * inner, inner, offsets});
         for (int64_t position = 0; position < dim.positions; ++position) {
+          if (!offsets.empty() && position >= inside && position < until)
+            continue;
+          fillIdentity(values + position * inner * rows->valueBytes, inner);
           const int64_t start = offset + place(last, position);
           eachTap(taps, [&](int64_t tap) {
             rows->combine(values + position * inner * rows->valueBytes,

@@ -54,6 +54,15 @@ Taps WindowDim::tapsAt(int64_t position) const {
   return {at, count > 1 ? step : 1, count};
 }
 
+std::pair<int64_t, int64_t> WindowDim::wholePositions() const {
+  const int64_t lastStart = input - 1 - (size - 1) * windowDilation + padLow;
+  if (baseDilation != 1 || size == 0 || lastStart < 0)
+    return {0, 0};
+  const int64_t begin = std::max<int64_t>(0, (padLow + stride - 1) / stride);
+  const int64_t end = std::min(positions, lastStart / stride + 1);
+  return begin < end ? std::pair(begin, end) : std::pair<int64_t, int64_t>(0, 0);
+}
+
 /// (size - 1) * dilation + 1, or 0 for size 0; -1 if that is beyond 2^62.
 static int64_t dilated(int64_t size, int64_t dilation) {
   int64_t extent;

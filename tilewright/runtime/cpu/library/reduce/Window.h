@@ -4,6 +4,8 @@
 
 #include "tilewright/runtime/cpu/library/CallReader.h"
 
+#include <utility>
+
 namespace tilewright::runtime::cpu {
 
 /// The input elements of one dimension under a window: `count` elements from `first`. Padding and
@@ -34,6 +36,9 @@ struct WindowDim {
            padHigh == size - 1 && padLow == 0;
   }
   Taps tapsAt(int64_t position) const;
+  /// The positions [first, second) at which the whole window is inside the input; none if the
+  /// input is dilated.
+  std::pair<int64_t, int64_t> wholePositions() const;
 };
 
 /// The window of a call.

@@ -51,6 +51,31 @@ TEST(Window, TapsAreThoseOfALoop) {
   }
 }
 
+TEST(Window, WholePositionsHaveAllTaps) {
+  std::mt19937 random(2);
+  auto below = [&](int64_t end) { return static_cast<int64_t>(random() % uint64_t(end)); };
+  int whole = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const WindowDim dim{.size = below(4),
+                        .stride = 1 + below(4),
+                        .baseDilation = 1 + below(4) / 3,
+                        .windowDilation = 1 + below(3),
+                        .padLow = below(12) - 4,
+                        .input = below(16),
+                        .positions = 12};
+    const auto [begin, end] = dim.wholePositions();
+    for (int64_t position = 0; position < dim.positions; ++position) {
+      const bool hasAll = dim.size > 0 && dim.baseDilation == 1 &&
+                          elementsUnder(dim, position).size() == static_cast<size_t>(dim.size);
+      EXPECT_EQ(position >= begin && position < end, hasAll)
+          << "size " << dim.size << ", stride " << dim.stride << ", dilation " << dim.windowDilation
+          << ", padding " << dim.padLow << ", input " << dim.input << ", position " << position;
+      whole += hasAll;
+    }
+  }
+  EXPECT_GT(whole, 10000);
+}
+
 /// The period of the elements of a window other than holes is up to 2^62.
 TEST(Window, TapsOfHugeDilationsAreThoseOfALoop) {
   constexpr int64_t largest = int64_t(1) << 62;

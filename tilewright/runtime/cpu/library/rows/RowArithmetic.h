@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace tilewright::runtime::cpu {
 
@@ -16,6 +17,13 @@ Status checkCombiner(const CallReader &reader, std::string_view name, Combiner c
 /// Scans of up to this many elements round to the stored type at each step, as the body specifies
 /// and the reference interpreter does. Longer scans do not, because the error would grow too much.
 constexpr int64_t maxRoundedSteps = 32;
+
+/// Positions, `step` elements apart, with a row of `inner` elements at each of `taps`, which are
+/// numbers of elements after the position.
+struct TappedRows {
+  int64_t positions, step, inner;
+  std::span<const int64_t> taps;
+};
 
 /// An associative operation on rows. `stored` are elements as in tensors; `values` are in the type
 /// of computation, which is the stored type except for bf16 and f16, where it is f32 so that a sum
@@ -41,6 +49,19 @@ public:
   virtual void combineValues(std::byte *values, const std::byte *others, int64_t count) const = 0;
   /// target[i] = op(target[i], stored[i]), both in the stored type
   virtual void update(std::byte *target, const std::byte *stored, int64_t count) const = 0;
+
+  /// For each position, combines its rows in order; there is at least one tap:
+  ///   values[p * inner + i] = op(… op(stored[p * step + taps[0] + i],
+  ///                                   stored[p * step + taps[1] + i]) …)
+  virtual void combineTaps(std::byte *values, const std::byte *stored,
+                           const TappedRows &rows) const {
+    for (int64_t p = 0; p < rows.positions; ++p, values += rows.inner * valueBytes) {
+      const std::byte *at = stored + p * rows.step * storedBytes;
+      widen(at + rows.taps[0] * storedBytes, values, rows.inner);
+      for (const int64_t tap : rows.taps.subspan(1))
+        combine(values, at + tap * storedBytes, rows.inner);
+    }
+  }
 
   /// Combines `count` contiguous elements, at least one, in a balanced tree over lanes.
   virtual void reduce(const std::byte *stored, int64_t count, std::byte *value) const = 0;

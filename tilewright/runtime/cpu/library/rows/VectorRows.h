@@ -72,6 +72,35 @@ public:
     });
   }
 
+  void combineTaps(std::byte *values, const std::byte *stored,
+                   const TappedRows &rows) const override {
+    if constexpr (Number::hasVectors) {
+      if (rows.inner >= lanes)
+        return withVectors([&](auto) TILEWRIGHT_LAMBDA {
+          const int64_t *taps = rows.taps.data();
+          const size_t count = rows.taps.size();
+          for (int64_t p = 0; p < rows.positions; ++p) {
+            const Stored *from = storedAt(stored) + p * rows.step;
+            Value *to = valuesAt(values) + p * rows.inner;
+            int64_t i = 0;
+            for (; i + lanes <= rows.inner; i += lanes) {
+              V value = Number::template loadMany<lanes>(from + taps[0] + i);
+              for (size_t t = 1; t < count; ++t)
+                value = Op::apply(value, Number::template loadMany<lanes>(from + taps[t] + i));
+              storeVector(to + i, value);
+            }
+            for (; i < rows.inner; ++i) {
+              Value value = Number::load(from[taps[0] + i]);
+              for (size_t t = 1; t < count; ++t)
+                value = Op::apply(value, Number::load(from[taps[t] + i]));
+              to[i] = value;
+            }
+          }
+        });
+    }
+    RowArithmetic::combineTaps(values, stored, rows);
+  }
+
   void update(std::byte *target, const std::byte *stored, int64_t count) const override {
     eachVector(count, [=](int64_t i, auto isVector) TILEWRIGHT_LAMBDA {
       if constexpr (isVector.value)
