@@ -178,6 +178,15 @@ private:
       point(loop.predicate);
     TILEWRIGHT_TRY(addBlock(loop.body));
     current = mine;
+    if (isCounted && here() == test + 2 && plan.code.back().op == Op::launch) {
+      // Only the launch stays, without setCounter and countDown.
+      plan.code.back().op = Op::launchLoop;
+      plan.code.back().grain = loop.tripCount;
+      plan.code.erase(plan.code.end() - 3, plan.code.end() - 1);
+      --plan.counters;
+      emit(Op::leave);
+      return Status();
+    }
     emit(Op::repeat).target = start;
     plan.code[test].target = here();
     emit(Op::leave);

@@ -21,6 +21,7 @@ using PrepareLibrary = Result<std::unique_ptr<LibraryKernel>>(const artifact::Li
 enum class Op : uint8_t {
   launch,           // runs function on [0, count), on this thread
   launchParallel,   // the same, split over the thread pool
+  launchLoop,       // the same as launch, `grain` times: the only step of a loop that counts
   library,          // libraries[index]
   customCall,       // customCalls[index]
   copy,             // copies count bytes

@@ -88,6 +88,16 @@ public:
         });
         break;
       }
+      case Op::launchLoop: {
+        std::byte *scratch = at->scratchBytes ? scratchOfThread(at->scratchBytes) : nullptr;
+        for (int64_t i = 0; i < at->grain; ++i) {
+          if (isCancelled())
+            return fail(cancelled(), *at);
+          Traced<isTraced> traced(*this, *at);
+          at->function(reinterpret_cast<void *const *>(table + at->buffers), 0, at->count, scratch);
+        }
+        break;
+      }
       case Op::copy: {
         Traced<isTraced> traced(*this, *at);
         copyBytes(context.pool, table[at->buffers], table[at->buffers + 1], at->count);
@@ -111,8 +121,8 @@ public:
           context.tracer->end(*plan.steps[at->step]);
         break;
       case Op::repeat:
-        if (context.cancel && context.cancel->load(std::memory_order_relaxed))
-          return fail(Status(Error::runCancelled, "the run was cancelled"), *at);
+        if (isCancelled())
+          return fail(cancelled(), *at);
         [[fallthrough]];
       case Op::jump:
         at = instruction(at->target);
@@ -160,6 +170,11 @@ private:
   };
 
   const Instruction *instruction(uint32_t number) const { return &plan.code[number]; }
+
+  bool isCancelled() const {
+    return context.cancel && context.cancel->load(std::memory_order_relaxed);
+  }
+  static Status cancelled() { return Status(Error::runCancelled, "the run was cancelled"); }
 
   std::span<const std::byte *const> operandsOf(const Instruction &at) const {
     return {frame.table.data() + at.buffers, at.operandCount};

@@ -494,3 +494,36 @@ TEST(Program, KernelsCallScalarOperations) {
   expectOk(p.run());
   EXPECT_THAT(p.values<float>(0), ElementsAre(2, -1.5f));
 }
+
+/// A counted loop of one launch is an instruction of its own, also in a loop that counts.
+TEST(Program, ACountedLoopOfOneLaunchRunsAsOftenAsItCounts) {
+  for (int64_t outer : {0, 1, 3})
+    for (int64_t inner : {0, 1, 5}) {
+      TestProgram p(kernels);
+      Slice limit = p.parameter<int32_t>({0}), y = p.result<int32_t>(1);
+      p.step(LaunchStep{p.kernel("zero", 1), {y}});
+      const Index body = addLoop(p, y, limit, outer);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        const Index often = addLoop(p, y, limit, inner, body);
+        p.step(LaunchStep{p.kernel("increment", 1), {y}}, often);
+      }
+      p.step(LaunchStep{p.kernel("increment", 1), {y}}, body);
+      expectOk(p.run());
+      EXPECT_THAT(p.values<int32_t>(0), ElementsAre(static_cast<int32_t>(outer * (2 * inner + 1))));
+    }
+}
+
+TEST(Program, ACountedLoopOfOneLaunchCanBeCancelled) {
+  TestProgram p(kernels);
+  Slice limit = p.parameter<int32_t>({0}), n = p.result<int32_t>(1);
+  const Index body = addLoop(p, n, limit, int64_t(1) << 60);
+  p.step(LaunchStep{p.kernel("increment", 1), {n}}, body);
+  std::atomic<bool> cancel = false;
+  p.context.cancel = &cancel;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancel = true;
+  });
+  EXPECT_EQ(p.run().error(), Error::runCancelled);
+  canceller.join();
+}
