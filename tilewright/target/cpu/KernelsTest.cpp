@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <numeric>
 #include <random>
 
 using namespace tilewright;
@@ -186,6 +188,96 @@ TEST_P(Kernels, ReducesRows) {
     else
       EXPECT_EQ(out[i], *std::max_element(&x[i * 500], &x[i * 500] + 500));
   }
+}
+
+/// The columns of 100 rows, with accumulators in memory: whole blocks of rows, and half a one;
+/// whole vectors, and a part of one.
+TEST_P(Kernels, ReducesColumnsInOrder) {
+  LoadedKernels kernels = compile(R"(
+    tile.kernel @columns grid [1] inputs 1 {
+    ^bb0(%i: index, %x: memref<100x333xf32>, %sum: memref<333xf32>, %max: memref<333xf32>, %at: memref<333xi32>):
+      %c0 = arith.constant 0 : index
+      %start = arith.constant 7.0 : f32
+      %low = arith.constant 0xFF800000 : f32
+      %none = arith.constant -1 : i32
+      %t = tile.load %x[%c0, %c0] : memref<100x333xf32> -> tensor<100x333xf32>
+      %n = tile.iota %c0 dim 0 : tensor<100x333xi32>
+      %s = tile.reduce %t init %start : f32 dims [0] : tensor<100x333xf32> -> tensor<333xf32> {
+      ^bb0(%a: f32, %b: f32):
+        %r = arith.addf %a, %b : f32
+        tile.yield %r : f32
+      }
+      %m, %k = tile.reduce %t, %n init %low, %none : f32, i32 dims [0]
+          : tensor<100x333xf32>, tensor<100x333xi32> -> tensor<333xf32>, tensor<333xi32> {
+      ^bb0(%a: f32, %p: i32, %b: f32, %q: i32):
+        %g = arith.cmpf oge, %a, %b : f32
+        %v = arith.select %g, %a, %b : f32
+        %r = arith.select %g, %p, %q : i32
+        tile.yield %v, %r : f32, i32
+      }
+      tile.store %s, %sum[%c0] : tensor<333xf32>, memref<333xf32>
+      tile.store %m, %max[%c0] : tensor<333xf32>, memref<333xf32>
+      tile.store %k, %at[%c0] : tensor<333xi32>, memref<333xi32>
+    })");
+  Buffer<float> x(33300), sum(333), max(333);
+  Buffer<int32_t> at(333);
+  fillRandom(x);
+  kernels.run("columns", {x, sum, max, at});
+  for (size_t column = 0; column < 333; ++column) {
+    float total = 7, largest = -std::numeric_limits<float>::infinity();
+    int32_t place = -1;
+    for (size_t row = 0; row < 100; ++row) {
+      const float value = x[row * 333 + column];
+      total += value;
+      if (!(largest >= value))
+        largest = value, place = static_cast<int32_t>(row);
+    }
+    EXPECT_EQ(sum[column], total) << column; // the same order, so the same bits
+    EXPECT_EQ(max[column], largest);
+    EXPECT_EQ(at[column], place);
+  }
+}
+
+template <typename T> void expectTransposed(LoadedKernels kernels) {
+  constexpr size_t planes = 2, rows = 96, columns = 64;
+  Buffer<T> x(planes * rows * columns), y(planes * rows * columns), out(x.size(), T(1));
+  std::iota(x.begin(), x.end(), T(0));
+  std::iota(y.begin(), y.end(), T(100));
+  kernels.run("transpose", {x, y, out});
+  for (size_t plane = 0; plane < planes; ++plane)
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t column = 0; column < columns; ++column) {
+        const size_t from = (plane * rows + row) * columns + column,
+                     to = (plane * columns + column) * rows + row;
+        ASSERT_EQ(out[to], T(x[from] ^ y[from])) << plane << " " << row << " " << column;
+      }
+}
+
+TEST_P(Kernels, TransposesInRegisters) {
+  auto program = [](const char *type) {
+    std::string text = R"(
+    tile.kernel @transpose grid [2, 2, 3] inputs 2 {
+    ^bb0(%p: index, %i: index, %j: index, %x: memref<2x96x64xT>, %y: memref<2x96x64xT>, %out: memref<2x64x96xT>):
+      %c = affine.apply affine_map<(d) -> (d * 32)>(%i)
+      %r = affine.apply affine_map<(d) -> (d * 32)>(%j)
+      %a = tile.load %x[%p, %r, %c] : memref<2x96x64xT> -> tensor<1x32x32xT>
+      %b = tile.load %y[%p, %r, %c] : memref<2x96x64xT> -> tensor<1x32x32xT>
+      %t = tile.view %a affine_map<(d0, d1, d2) -> (d0, d2, d1)> : tensor<1x32x32xT> -> tensor<1x32x32xT>
+      %u = tile.view %b affine_map<(d0, d1, d2) -> (d0, d2, d1)> : tensor<1x32x32xT> -> tensor<1x32x32xT>
+      %s = tile.map(%t, %u) : (tensor<1x32x32xT>, tensor<1x32x32xT>) -> tensor<1x32x32xT> {
+      ^bb0(%e: T, %f: T):
+        %g = arith.xori %e, %f : T
+        tile.yield %g : T
+      }
+      tile.store %s, %out[%p, %c, %r] : tensor<1x32x32xT>, memref<2x64x96xT>
+    })";
+    for (size_t at = 0; (at = text.find('T', at)) != std::string::npos; at += 3)
+      text.replace(at, 1, type);
+    return text;
+  };
+  expectTransposed<int16_t>(compile(program("i16")));
+  expectTransposed<int32_t>(compile(program("i32")));
+  expectTransposed<int64_t>(compile(program("i64")));
 }
 
 TEST_P(Kernels, SoftmaxOfSeveralRows) {

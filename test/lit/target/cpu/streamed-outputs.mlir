@@ -15,8 +15,8 @@ func.func @main(%x: tensor<4x32xf32>, %y: tensor<4x40xf32>) -> (tensor<4x32xf32>
     exec.allocations = [#exec.allocation<storage = "parameter", index = 0, bytes = 512, space = 0>, #exec.allocation<storage = "parameter", index = 1, bytes = 640, space = 0>,
                         #exec.allocation<storage = "result", index = 0, bytes = 512, space = 0>, #exec.allocation<storage = "result", index = 1, bytes = 640, space = 0>],
     exec.argument_slices = [[#exec.slice<allocation = 0, offset = 0, bytes = 512>, #exec.slice<allocation = 1, offset = 0, bytes = 640>]]} {
-  %a = exec.launch @aligned(%x) {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 8388608>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
-  %b = exec.launch @unaligned(%y) {exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 8388608>]} : (tensor<4x40xf32>) -> tensor<4x40xf32>
+  %a = exec.launch @aligned(%x) {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 33554432>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %b = exec.launch @unaligned(%y) {exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 33554432>]} : (tensor<4x40xf32>) -> tensor<4x40xf32>
   return %a, %b : tensor<4x32xf32>, tensor<4x40xf32>
 }
 tile.kernel @aligned grid [4] inputs 1 {
@@ -34,10 +34,10 @@ tile.kernel @unaligned grid [4] inputs 1 {
 
 // -----
 
-/// Not streamed: a temporary that the next kernel may find in a cache, memory whose old contents the kernel has read, and a kernel that
+/// Not streamed: an output that the next kernel may find in a cache, memory whose old contents the kernel has read, and a kernel that
 /// has a small output in another launch.
 
-// CHECK-LABEL: define void @temporary
+// CHECK-LABEL: define void @fits
 //   CHECK-NOT:   nontemporal
 // CHECK-LABEL: define void @in_place
 //   CHECK-NOT:   nontemporal
@@ -48,13 +48,13 @@ func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x32xf32>, tensor<4x32xf32>) at
     exec.allocations = [#exec.allocation<storage = "parameter", index = 0, bytes = 512, space = 0>, #exec.allocation<storage = "temporary", index = 0, bytes = 512, space = 0>,
                         #exec.allocation<storage = "result", index = 0, bytes = 512, space = 0>, #exec.allocation<storage = "result", index = 1, bytes = 640, space = 0>],
     exec.argument_slices = [[#exec.slice<allocation = 0, offset = 0, bytes = 512>]]} {
-  %a = exec.launch @temporary(%x) {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 8388608>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
-  %b = exec.launch @both(%a) {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 8388608>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
-  %c = exec.launch @in_place(%b) {aliases = array<i64: 0, 0>, exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 8388608>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %a = exec.launch @fits(%x) {exec.slices = [#exec.slice<allocation = 1, offset = 0, bytes = 33554431>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %b = exec.launch @both(%a) {exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 33554432>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %c = exec.launch @in_place(%b) {aliases = array<i64: 0, 0>, exec.slices = [#exec.slice<allocation = 2, offset = 0, bytes = 33554432>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
   %d = exec.launch @both(%x) {exec.slices = [#exec.slice<allocation = 3, offset = 0, bytes = 512>]} : (tensor<4x32xf32>) -> tensor<4x32xf32>
   return %c, %d : tensor<4x32xf32>, tensor<4x32xf32>
 }
-tile.kernel @temporary grid [4] inputs 1 {
+tile.kernel @fits grid [4] inputs 1 {
 ^bb0(%i: index, %x: memref<4x32xf32>, %out: memref<4x32xf32>):
   %c0 = arith.constant 0 : index
   %t = tile.load %x[%i, %c0] : memref<4x32xf32> -> tensor<1x32xf32>

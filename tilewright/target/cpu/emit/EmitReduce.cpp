@@ -80,6 +80,14 @@ void LoopEmitter::startAccumulators() {
           value = {neutral};
         start.push_back(b.splat(value, vectorLanes));
       }
+      if (rowBlocks)
+        for (auto [value, result] : llvm::zip_equal(start, root.op->getResults())) {
+          Access access = bufferAccess(result, resultMap(root));
+          const Lanes before = widened(evaluateLoad(targets[result].buffer, access, {}));
+          at(keptLoops);
+          Value *isFirstBlock = b.ir.CreateICmpEQ(loops[*rowBlocks].iv, b.i64(0));
+          value = b.select(isFirstBlock, value, before);
+        }
     }
     at(keptLoops);
     SmallVector<Accumulator> slots;

@@ -170,7 +170,7 @@ bool KernelEmitter::emitByRows(ArrayRef<LoopGroup> groups) {
         elementsOf(ArrayRef(group.shape).drop_front()) < leastRow)
       return false;
     for (const Root &root : group.roots) {
-      if (isa_and_nonnull<tile::DotOp>(root.op))
+      if (isa_and_nonnull<tile::DotOp>(root.op) || (!root.op && transposedLoad(root.kept)))
         return false;
       if (!root.op)
         made.insert(root.kept);

@@ -90,6 +90,24 @@ SmallVector<std::pair<Value, AffineMap>> readsOf(const Root &root) {
   return reads;
 }
 
+tile::LoadOp transposedLoad(Value tile) {
+  constexpr int64_t maxBytes = 32 << 10; // L1
+  auto view = tile.getDefiningOp<tile::ViewOp>();
+  auto load = view ? view.getSource().getDefiningOp<tile::LoadOp>() : nullptr;
+  if (!load || !view.getMap().isPermutation() ||
+      llvm::is_contained(load.getInBounds().value_or(ArrayRef<bool>()), false))
+    return nullptr;
+  auto type = cast<RankedTensorType>(tile.getType());
+  const unsigned last = view.getMap().getNumResults() - 1;
+  const unsigned across = view.getMap().getDimPosition(last);
+  const bool isTransposed = across != last && type.getDimSize(across) % transposedBlock == 0 &&
+                            type.getShape().back() % transposedBlock == 0;
+  return isTransposed && !isa<ComplexType>(type.getElementType()) &&
+                 type.getNumElements() * lanes::storageBytes(type.getElementType()) <= maxBytes
+             ? load
+             : nullptr;
+}
+
 void TileWalk::visit(Value tile, AffineMap map, ArrayRef<int64_t> sizes) {
   if (!seen.insert({tile, map}).second)
     return;
@@ -149,11 +167,7 @@ private:
     if (keep.contains(tile)) {
       unsigned level = keepLevel(tile);
       // A reader in the same loops at the same index can share the tile's loop nest.
-      bool isSame =
-          shapeOf(tile) == sizes &&
-          map ==
-              simplifyMap(AffineMap::getMultiDimIdentityMap(sizes.size(), map.getContext()), sizes);
-      depth = isSame ? level : level + 1;
+      depth = isa<tile::MapOp>(op) && isAtOwnIndex(tile, map, sizes) ? level : level + 1;
     } else if (auto view = dyn_cast<tile::ViewOp>(op)) {
       depth = depthOf(view.getSource(), simplifyMap(view.getMap().compose(map), sizes), sizes);
     } else if (isa<tile::MapOp>(op)) {
@@ -167,6 +181,18 @@ private:
       depth = found == rootLevels.end() ? 0 : found->second + 1;
     }
     return depths[{tile, map}] = depth;
+  }
+
+  static bool isAtOwnIndex(Value tile, AffineMap map, ArrayRef<int64_t> sizes) {
+    return shapeOf(tile) == sizes &&
+           map == simplifyMap(AffineMap::getMultiDimIdentityMap(sizes.size(), map.getContext()),
+                              sizes);
+  }
+
+  /// Whether the root has its own loop nest.
+  static bool isAlone(const Root &root) {
+    return isa_and_nonnull<tile::DotOp, tile::ScanOp>(root.op) ||
+           (!root.op && transposedLoad(root.kept));
   }
 
   unsigned levelOf(const Root &root) {
@@ -184,8 +210,9 @@ private:
     auto found = keepLevels.find(tile);
     if (found != keepLevels.end())
       return found->second;
-    unsigned level = levelOf(Root{nullptr, tile});
-    return keepLevels[tile] = level;
+    // The view of a load depends on no other tile.
+    const bool isView = tile.getDefiningOp<tile::ViewOp>() != nullptr;
+    return keepLevels[tile] = isView ? 0 : levelOf(Root{nullptr, tile});
   }
 
   SmallVector<LoopGroup> group() {
@@ -194,12 +221,11 @@ private:
     SmallVector<LoopGroup> groups;
     auto place = [&](const Root &root, unsigned level) {
       SmallVector<int64_t> shape = loopsOf(root), reduced = reducedOf(root);
-      bool isAlone = isa_and_nonnull<tile::DotOp, tile::ScanOp>(root.op);
       for (LoopGroup &group : groups) {
         bool fits = group.level == level && group.shape == shape &&
                     (reduced.empty() || group.reduced.empty() || group.reduced == reduced) &&
                     llvm::none_of(group.roots, [&](const Root &other) {
-                      return isAlone || isa_and_nonnull<tile::DotOp, tile::ScanOp>(other.op);
+                      return isAlone(root) || isAlone(other);
                     });
         if (fits) {
           if (!reduced.empty())
@@ -226,7 +252,7 @@ private:
   }
 
   /// Chooses results of maps to store because several loop nests, or several indices, would
-  /// recompute them. Returns whether it chose any.
+  /// recompute them, and loads to transpose. Returns whether it chose any.
   bool choose(ArrayRef<LoopGroup> groups) {
     struct Uses {
       llvm::SmallDenseSet<unsigned> groups;
@@ -237,8 +263,12 @@ private:
       DenseMap<Operation *, unsigned> indices;
       TileWalk walk{isHome,
                     [](Value, AffineMap) {},
-                    [&, n = unsigned(number)](Value tile, AffineMap) {
+                    [&, n = unsigned(number), &sizes = group.shape](Value tile, AffineMap map) {
                       Operation *op = tile.getDefiningOp();
+                      if (isAtOwnIndex(tile, map, sizes) && transposedLoad(tile)) {
+                        keep.insert(tile);
+                        return false;
+                      }
                       if (!isa<tile::MapOp>(op))
                         return true;
                       Uses &found = uses[op];

@@ -12,7 +12,7 @@
 namespace tilewright::cpu {
 
 /// A result of a loop nest: an op whose tiles cannot be evaluated at a single index (tile.store,
-/// reduce, scan, dot), or a value that is cheaper to store than to recompute.
+/// reduce, scan, dot), or a value that is cheaper to store than to recompute or to gather.
 struct Root {
   mlir::Operation *op = nullptr; // null: `kept`
   mlir::Value kept;
@@ -25,6 +25,14 @@ struct LoopGroup {
   llvm::SmallVector<int64_t> reduced; // dimensions of `shape` that are combined, ascending
   llvm::SmallVector<Root> roots;
 };
+
+/// The sizes that transposedLoad() transposes are multiples of this.
+constexpr int64_t transposedBlock = 16;
+/// If the tile is a loaded one whose contiguous dimension is no longer the last: the load. Such a
+/// tile is transposed in registers and stored. To gather its elements is slower by far: where rows
+/// are a power of two of bytes apart, the cache lines of a column evict each other before their
+/// other elements are read.
+tile::LoadOp transposedLoad(mlir::Value tile);
 
 /// Visits the tiles that a root reads, with the index at which each is read: calls `leaf` for tiles
 /// in memory and `inner` for computed tiles. `inner` returns whether to visit the operands too.

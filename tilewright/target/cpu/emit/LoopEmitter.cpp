@@ -7,12 +7,23 @@ using namespace llvm;
 namespace tilewright::cpu {
 
 void LoopEmitter::emit() {
+  if (emitTransposed())
+    return;
   mlir::MLIRContext *context = kernel.kernel.getContext();
   sizes.assign(group.shape.begin(), group.shape.end());
   base = mlir::AffineMap::getMultiDimIdentityMap(sizes.size(), context);
   splitDimensions();
   joinShortDimension();
   boundLoops();
+  for (const Root &root : group.roots) {
+    if (!root.op) {
+      if (!targets.count(root.kept))
+        targets[root.kept] = kernel.newHome(root.kept);
+    } else if (isa<tile::ReduceOp, tile::ScanOp, tile::DotOp>(root.op)) {
+      for (mlir::Value result : root.op->getResults())
+        targets[result] = kernel.newHome(result);
+    }
+  }
   chooseLoops();
 
   // All code is inserted before one anchor instruction. If the insertion point is the end of the
@@ -46,15 +57,6 @@ void LoopEmitter::emit() {
     levels[0].before = b.ir.CreateBr(after);
   }
 
-  for (const Root &root : group.roots) {
-    if (!root.op) {
-      if (!targets.count(root.kept))
-        targets[root.kept] = kernel.newHome(root.kept);
-    } else if (isa<tile::ReduceOp, tile::ScanOp, tile::DotOp>(root.op)) {
-      for (mlir::Value result : root.op->getResults())
-        targets[result] = kernel.newHome(result);
-    }
-  }
   emitNest(0);
   for (auto &[tile, home] : targets)
     kernel.homes[tile] = home;
@@ -84,7 +86,17 @@ void LoopEmitter::emitNest(unsigned position) {
   } else if (loops[position].isOutside) {
     levels[position + 1].before = levels[position].before;
     emitNest(position + 1);
-  } else if (Loop &loop = loops[position]; !loop.isVector) {
+  } else if (Loop &loop = loops[position]; rowBlocks == position) {
+    emitLoop(position, b.i64(0), b.i64(loop.size), blockRows);
+  } else if (rowBlocks && loop.isReduced) {
+    at(position);
+    Value *left = b.ir.CreateSub(b.i64(loop.size), loops[*rowBlocks].iv);
+    emitLoop(position, b.i64(0),
+             loop.size % blockRows == 0
+                 ? b.i64(blockRows)
+                 : b.ir.CreateBinaryIntrinsic(Intrinsic::smin, left, b.i64(blockRows)),
+             1);
+  } else if (!loop.isVector) {
     emitLoop(position, b.i64(0), loop.bound ? loop.bound : b.i64(loop.size), 1);
   } else {
     int64_t lanes = vectorLanes, whole = loop.size / lanes * lanes;

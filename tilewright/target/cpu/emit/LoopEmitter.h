@@ -91,7 +91,11 @@ private:
   std::optional<unsigned> joined;
   unsigned shortSize = 1;
   llvm::SmallVector<Loop> loops; // outermost first
-  unsigned keptLoops = 0;        // loops outside all reductions
+  unsigned keptLoops = 0;        // loops outside all reductions, with the loop over row blocks
+  /// If splitReduction() has split the reduced loop: the loop over blocks of rows, whose
+  /// dimension is the reduced one, and the rows of a block.
+  std::optional<unsigned> rowBlocks;
+  static constexpr int64_t blockRows = 8;
   unsigned vectorLanes = 1;
   bool isMaskedLoop = false; // one loop with a masked last iteration, no tail
   bool isMasked = false;
@@ -104,10 +108,14 @@ private:
   llvm::SmallVector<Bound> bounds; // for each dimension; offset null if there is none
   llvm::SmallVector<Accumulator> accumulators;
 
+  /// If the group is a tile that transposedLoad() names: emits it and returns true (Transpose.cpp).
+  bool emitTransposed();
+
   // --- Choice of loops (LoopShape.cpp) ---
   void splitDimensions();
   void joinShortDimension();
   void chooseLoops();
+  void splitReduction(llvm::ArrayRef<Access> accesses);
   std::vector<Access> allAccesses();
   void boundLoops();
   mlir::AffineMap resultMap(const Root &root);

@@ -490,6 +490,50 @@ void LoopEmitter::chooseLoops() {
     return std::pair(x.isReduced, x.isVector) < std::pair(y.isReduced, y.isVector);
   });
   keptLoops = unsigned(llvm::count_if(loops, [](const Loop &loop) { return !loop.isReduced; }));
+  splitReduction(accesses);
+}
+
+/// A reduction of columns with its loop over rows innermost reads a short piece of every row, and
+/// then the next piece of every row: each piece is on another page, which no prefetcher follows. If
+/// the accumulators of all columns fit in L1, splits the loop, so that a block of rows is read from
+/// end to end: for each block, for each vector of columns, for each row of the block. The order in
+/// which the elements of a column are combined stays.
+void LoopEmitter::splitReduction(ArrayRef<Access> accesses) {
+  constexpr int64_t accumulatorBytes = 8 << 10;
+  if (loops.size() != keptLoops + 1 || keptLoops == 0)
+    return;
+  const Loop &columns = loops[keptLoops - 1], &rows = loops[keptLoops];
+  if (!columns.isVector || columns.size <= vectorLanes || rows.bound || rows.size < 2 * blockRows ||
+      !llvm::all_of(
+          accesses,
+          [&](const Access &access) {
+            return llvm::none_of(access.form.rest, [&](const auto &term) {
+              return term.first.isFunctionOfDim(rows.dim);
+            });
+          }))
+    return;
+  int64_t bytes = 0;
+  for (const Root &root : group.roots) {
+    if (!isa_and_nonnull<tile::ReduceOp, tile::ScanOp, tile::DotOp>(root.op))
+      continue;
+    if (!isa<tile::ReduceOp>(root.op))
+      return;
+    for (mlir::Value result : root.op->getResults()) {
+      const Home home = targets.lookup(result);
+      mlir::Type element = mlir::getElementTypeOrSelf(result.getType());
+      // The memory must hold what a register holds.
+      if (!home.buffer || b.isComplex(element) || b.storageType(element) != b.computeType(element))
+        return;
+      bytes += columns.size * lanes::storageBytes(element);
+    }
+  }
+  if (bytes > accumulatorBytes)
+    return;
+  Loop blocks{rows.dim, rows.size};
+  blocks.isReduced = true;
+  rowBlocks = keptLoops - 1;
+  loops.insert(loops.begin() + keptLoops - 1, blocks);
+  ++keptLoops;
 }
 
 } // namespace tilewright::cpu

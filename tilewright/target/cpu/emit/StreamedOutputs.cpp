@@ -8,9 +8,10 @@ using namespace mlir;
 
 namespace tilewright::cpu {
 
-/// Several times the size of a core's L2 cache. The program's caller reads a result late, if at
-/// all. The kernel that reads a temporary often runs next and finds a part of it in L3.
-static constexpr int64_t leastResult = int64_t(8) << 20, leastTemporary = int64_t(32) << 20;
+/// About the size of L3: the next reader of a smaller output finds a part of it there, and so does
+/// the kernel itself when the program runs again. The runtime's library has the same limit
+/// (runtime/cpu/library/movement/CopyRows.h).
+static constexpr int64_t leastBytes = int64_t(32) << 20;
 
 /// The memory slice of an operand or result of a launch; null if the plan has none.
 static exec::SliceAttr sliceOf(Value value) {
@@ -28,27 +29,22 @@ static exec::SliceAttr sliceOf(Value value) {
   return dyn_cast<exec::SliceAttr>(slices[argument.getArgNumber()]);
 }
 
-static bool isStreamed(exec::LaunchOp launch, Value result, ArrayAttr allocations) {
+static bool isStreamed(exec::LaunchOp launch, Value result) {
   exec::SliceAttr slice = sliceOf(result);
   if (!slice || launch.getInPlace())
     return false;
-  auto allocation = cast<exec::AllocationAttr>(allocations[slice.getAllocation()]);
-  const bool isResult = allocation.getStorage() == "result";
-  return slice.getBytes() >= (isResult ? leastResult : leastTemporary) &&
+  return slice.getBytes() >= leastBytes &&
          llvm::none_of(launch.getInputs(), [&](Value input) { return sliceOf(input) == slice; });
 }
 
 llvm::StringMap<llvm::SmallDenseSet<unsigned>> streamedOutputs(ModuleOp module) {
   llvm::StringMap<llvm::SmallDenseSet<unsigned>> streamed;
   for (auto function : module.getOps<func::FuncOp>()) {
-    auto allocations = function->getAttrOfType<ArrayAttr>(exec::ExecDialect::allocationsAttr);
-    if (!allocations)
-      continue;
     function.walk([&](exec::LaunchOp launch) {
       auto [found, isNew] = streamed.try_emplace(launch.getKernel());
       for (OpResult result : launch.getResults()) {
         const unsigned number = result.getResultNumber();
-        if (!isStreamed(launch, result, allocations))
+        if (!isStreamed(launch, result))
           found->second.erase(number);
         else if (isNew)
           found->second.insert(number);
