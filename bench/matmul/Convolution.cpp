@@ -2,6 +2,7 @@
 //
 //   ninja -C build/release bench_convolution && build/release/bench/matmul/bench_convolution
 //   [threads]
+#include "bench/matmul/Clock.h"
 #include "tilewright/runtime/cpu/library/Library.h"
 
 #include <algorithm>
@@ -104,12 +105,6 @@ const std::vector<Row> rows = {
      1,
      ElementType::bf16},
 };
-
-double now(bool isAlone) {
-  timespec time;
-  clock_gettime(isAlone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
 
 std::byte *buffer(const TensorType &type) {
   const auto bytes = static_cast<size_t>((*Shape::create(type.dims)).byteCount(type.element));

@@ -7,6 +7,7 @@
 // machine affects all of them. Rates are in GFLOP/s (or GOP/s), for matrix-vector products also in
 // GB/s.
 #include "tilewright/runtime/cpu/matmul/Matmul.h"
+#include "bench/matmul/Clock.h"
 #include "tilewright/numerics/Convert.h"
 #include "tilewright/runtime/cpu/matmul/OneDnn.h"
 
@@ -73,13 +74,6 @@ const Row rows[] = {
     {"i32_512x512x512", i32, i32, 512, 512, 512},
 };
 
-/// CPU time of this thread if it is the only one (`isAlone`), because other load on the machine
-/// affects it less; otherwise wall time.
-double now(bool isAlone) {
-  timespec time;
-  clock_gettime(isAlone ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
-  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
-}
 double seconds(const std::function<void()> &work, int repeats, bool isAlone) {
   const double start = now(isAlone);
   for (int i = 0; i < repeats; ++i)

@@ -1,7 +1,8 @@
 // accuracy: measures, writes and checks docs/reference/accuracy.md.
 #include "Report.h"
 
-#include <charconv>
+#include "tilewright/support/text/Number.h"
+
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -34,9 +35,12 @@ struct Arguments {
   std::vector<std::string> types, ops;
 };
 
+/// Sets `value` to the positive number that the text is.
 bool isNumber(std::string_view text, uint64_t &value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0;
+  const auto number = numberIn<uint64_t>(text).value_or(0);
+  if (number > 0)
+    value = number;
+  return number > 0;
 }
 
 /// Parses one `--name=value`; returns false for an unknown argument.

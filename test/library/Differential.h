@@ -2,6 +2,7 @@
 #ifndef TEST_LIBRARY_DIFFERENTIAL_H
 #define TEST_LIBRARY_DIFFERENTIAL_H
 
+#include "tilewright/interpret/ScalarFunction.h"
 #include "tilewright/interpret/Tensor.h"
 #include "tilewright/runtime/cpu/library/testing/Calls.h"
 #include "tilewright/support/Concat.h"
@@ -99,6 +100,24 @@ inline void expectSame(TestCall &call, const std::vector<Tensor> &expected, cons
 inline void expectSame(TestCall &call, Result<Tensor> expected, const std::string &what) {
   ASSERT_TRUE(expected.isOk()) << std::move(expected).takeStatus().message() << " in " << what;
   expectSame(call, std::vector<Tensor>{*expected}, what);
+}
+
+/// (a + b, max) of an f32 and an i32.
+inline void sumAndMaximum(const void *const *arguments, void *const *results) {
+  *static_cast<float *>(results[0]) =
+      *static_cast<const float *>(arguments[0]) + *static_cast<const float *>(arguments[2]);
+  *static_cast<int32_t *>(results[1]) = std::max(*static_cast<const int32_t *>(arguments[1]),
+                                                 *static_cast<const int32_t *>(arguments[3]));
+}
+inline interpret::ScalarFunction sumAndMaximumFunction() {
+  using enum ElementType;
+  using numerics::ScalarOp;
+  interpret::ScalarFunction::Builder builder({f32, i32, f32, i32});
+  const auto sum = builder.append(ScalarOp::add, f32, {0, 2});
+  const auto larger = builder.append(ScalarOp::maximum, i32, {1, 3});
+  builder.addResult(*sum, f32);
+  builder.addResult(*larger, i32);
+  return std::move(builder).finish();
 }
 
 } // namespace tilewright::runtime::cpu

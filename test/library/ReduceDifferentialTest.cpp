@@ -118,23 +118,6 @@ TEST(ReduceDifferential, NansAndZerosOfBothSigns) {
     }
 }
 
-/// (a + b, max) of an f32 and an i32.
-static void sumAndMaximum(const void *const *arguments, void *const *results) {
-  *static_cast<float *>(results[0]) =
-      *static_cast<const float *>(arguments[0]) + *static_cast<const float *>(arguments[2]);
-  *static_cast<int32_t *>(results[1]) = std::max(*static_cast<const int32_t *>(arguments[1]),
-                                                 *static_cast<const int32_t *>(arguments[3]));
-}
-static ScalarFunction sumAndMaximumFunction() {
-  using enum ElementType;
-  ScalarFunction::Builder builder({f32, i32, f32, i32});
-  const auto sum = builder.append(ScalarOp::add, f32, {0, 2});
-  const auto larger = builder.append(ScalarOp::maximum, i32, {1, 3});
-  builder.addResult(*sum, f32);
-  builder.addResult(*larger, i32);
-  return std::move(builder).finish();
-}
-
 /// Adds two tensors of `dims` and their init values as operands; returns both for the evaluator.
 static std::pair<std::vector<Tensor>, std::vector<Tensor>> addPair(TestCall &call, Random &random,
                                                                    const Dims &dims) {

@@ -115,19 +115,9 @@ TEST(ScatterDifferential, KnownOperations) {
   }
 }
 
-static void sumAndMaximum(const void *const *arguments, void *const *results) {
-  *static_cast<float *>(results[0]) =
-      *static_cast<const float *>(arguments[0]) + *static_cast<const float *>(arguments[2]);
-  *static_cast<int32_t *>(results[1]) = std::max(*static_cast<const int32_t *>(arguments[1]),
-                                                 *static_cast<const int32_t *>(arguments[3]));
-}
-
 TEST(ScatterDifferential, Functions) {
   using enum ElementType;
-  ScalarFunction::Builder builder({f32, i32, f32, i32});
-  builder.addResult(*builder.append(ScalarOp::add, f32, {0, 2}), f32);
-  builder.addResult(*builder.append(ScalarOp::maximum, i32, {1, 3}), i32);
-  const ScalarFunction function = std::move(builder).finish();
+  const ScalarFunction function = sumAndMaximumFunction();
   Random random(32);
   for (int round = 0; round < 200; ++round) {
     const Case each = randomCase(random);

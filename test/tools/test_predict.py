@@ -101,4 +101,6 @@ def test_misuse_is_refused_with_what_to_do():
     assert "E0031" in few and "the program is for 4 ranks, but cluster 'h100' has 2" in few
     assert "such as 10%, got 'much'" in tilewright("predict", SUMS, "--cluster=h100x4", "--slow=much", code=2)
     assert "at least 1 chip, got 0 in 'h100x0'" in tilewright("predict", SUMS, "--cluster=h100x0", code=2)
+    beyond = tilewright("predict", SUMS, "--cluster=h100x99999999999999999999", code=2)  # more than an int64 holds
+    assert "no cluster 'h100x99999999999999999999'" in beyond
     assert "joins 131072" in tilewright("predict", SUMS, "--cluster=h100x1000000", code=2)

@@ -220,6 +220,14 @@ struct Step {
   std::string source;   // the lines and ops of the user's program that it computes, for profiles
   bool operator==(const Step &) const = default;
 };
+/// The blocks that a step runs, in the order in which it first runs them.
+inline std::vector<Index> blocksOf(const Step &step) {
+  if (auto *loop = std::get_if<WhileStep>(&step.action))
+    return {loop->condition, loop->body};
+  if (auto *branch = std::get_if<BranchStep>(&step.action))
+    return branch->blocks;
+  return {};
+}
 struct Block {
   std::vector<Step> steps;
   bool operator==(const Block &) const = default;

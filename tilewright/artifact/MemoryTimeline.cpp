@@ -12,15 +12,6 @@ namespace {
 
 constexpr const char *timesName = "arena.step-times", *buffersName = "arena.buffers";
 
-/// Blocks that a step runs, in the order in which forEachStep visits them.
-std::vector<Index> blocksOf(const Step &step) {
-  if (auto *loop = std::get_if<WhileStep>(&step.action))
-    return {loop->condition, loop->body};
-  if (auto *branch = std::get_if<BranchStep>(&step.action))
-    return branch->blocks;
-  return {};
-}
-
 /// Calls `visit(block, index)` for every step, and for a loop or branch before the steps of its
 /// blocks. The blocks of a checked executable form a tree; the traversal uses an explicit stack
 /// instead of recursion.

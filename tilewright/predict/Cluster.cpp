@@ -2,6 +2,7 @@
 
 #include "tilewright/predict/Measured.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 #include "tilewright/support/text/Suggest.h"
 
 #include <algorithm>
@@ -169,10 +170,8 @@ private:
     return Status();
   }
   Result<int64_t> count(const std::string &word) const {
-    int64_t value = 0;
-    const char *end = word.data() + word.size();
-    if (std::from_chars(word.data(), end, value).ptr != end || value < 1 ||
-        value > int64_t(1) << 24)
+    const auto value = numberIn<int64_t>(word).value_or(0);
+    if (value < 1 || value > int64_t(1) << 24)
       return failure(
           concat("'", words[0], "' takes a number of ranks from 1 to 16777216, got '", word, "'"));
     return value;
@@ -258,12 +257,10 @@ Result<Cluster> withRanks(Cluster cluster, int64_t ranks) {
 /// Splits "h100x64" into name and number.
 static std::pair<std::string, std::optional<int64_t>> splitName(const std::string &text) {
   const size_t cross = text.rfind('x');
-  int64_t ranks = 0;
-  const char *end = text.data() + text.size();
-  if (cross == std::string::npos || cross == 0 || cross + 1 == text.size() ||
-      std::from_chars(text.data() + cross + 1, end, ranks).ptr != end)
+  if (cross == std::string::npos || cross == 0)
     return {text, std::nullopt};
-  return {text.substr(0, cross), ranks};
+  const auto ranks = numberIn<int64_t>(std::string_view(text).substr(cross + 1));
+  return {ranks ? text.substr(0, cross) : text, ranks};
 }
 
 Result<Cluster> findCluster(const std::string &text) {

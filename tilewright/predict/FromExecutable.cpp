@@ -106,14 +106,6 @@ GroupShape shapeOf(const Cluster &cluster, const CommPlan &plan, const CliqueSpe
 
 namespace {
 
-std::vector<artifact::Index> blocksOf(const artifact::Step &step) {
-  if (auto *loop = std::get_if<artifact::WhileStep>(&step.action))
-    return {loop->condition, loop->body};
-  if (auto *branch = std::get_if<artifact::BranchStep>(&step.action))
-    return branch->blocks;
-  return {};
-}
-
 /// The collectives of an executable, and the loops and branches around them.
 struct Counts {
   std::vector<size_t> starts; // by block, including the blocks that its steps run

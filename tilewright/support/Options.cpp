@@ -2,10 +2,10 @@
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/OptionNames.h"
+#include "tilewright/support/text/Number.h"
 #include "tilewright/support/text/Suggest.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <vector>
 
@@ -36,8 +36,9 @@ struct Row {
   return true;
 }
 bool parse(std::string_view text, int64_t &value) {
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  const std::optional<int64_t> number = numberIn<int64_t>(text);
+  value = number.value_or(value);
+  return number.has_value();
 }
 [[maybe_unused]] bool parse(std::string_view text, std::string &value) {
   value = text;

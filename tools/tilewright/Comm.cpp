@@ -2,12 +2,12 @@
 #include "tilewright/collective/record/Diagnosis.h"
 #include "tilewright/collective/record/Folder.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 #include "tilewright/support/text/Suggest.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/input/Files.h"
 #include "tools/tilewright/pictures/CommTimeline.h"
 
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 
@@ -29,9 +29,8 @@ constexpr uint64_t newestForExplain = 1024;
 
 Status explain(const std::vector<std::string> &paths, const CommandLine &line) {
   const std::string patience = line.last("patience", "1");
-  double seconds = 0;
-  const char *end = patience.data() + patience.size();
-  if (std::from_chars(patience.data(), end, seconds).ptr != end || !(seconds >= 0) || seconds > 1e9)
+  const double seconds = numberIn<double>(patience).value_or(-1);
+  if (!(seconds >= 0) || seconds > 1e9)
     return Status(Error::flagValue,
                   concat("--patience expects a number of seconds, got '", patience, "'"));
   std::vector<std::string> notes;

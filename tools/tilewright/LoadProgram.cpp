@@ -2,12 +2,11 @@
 #include "tilewright/import/Import.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/support/text/Number.h"
 #include "tools/tilewright/Command.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-
-#include <charconv>
 
 namespace tilewright::tools {
 namespace {
@@ -65,9 +64,8 @@ Result<std::string> onlyFile(const CommandLine &line, std::string_view command) 
 
 Result<int64_t> countFlag(const CommandLine &line, std::string_view flag) {
   std::string text = line.last(flag, "1");
-  int64_t count = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 4096)
+  const auto count = numberIn<int64_t>(text).value_or(0);
+  if (count < 1 || count > 4096)
     return Status(Error::flagValue,
                   concat("--", flag, " takes a number from 1 to 4096, got '", text, "'"));
   return count;

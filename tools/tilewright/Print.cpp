@@ -1,12 +1,12 @@
 // `tilewright print` and `options`: commands that only print.
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/OptionNames.h"
+#include "tilewright/support/text/Number.h"
 #include "tools/tilewright/Command.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <charconv>
 #include <iostream>
 
 namespace tilewright::tools {
@@ -22,8 +22,8 @@ Status print(const CommandLine &line) {
   TILEWRIGHT_ASSIGN(std::string path, onlyFile(line, "print"));
   int64_t elide = 64;
   if (std::string text = line.last("elide"); !text.empty()) {
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), elide);
-    if (error != std::errc() || end != text.data() + text.size() || elide < 0)
+    elide = numberIn<int64_t>(text).value_or(-1);
+    if (elide < 0)
       return Status(Error::flagValue, concat("--elide expects an integer, got '", text, "'"));
   }
   mlir::MLIRContext context;

@@ -14,12 +14,12 @@
 #include "tools/tilewright/input/Inputs.h"
 
 #include "tilewright/interpret/Types.h"
+#include "tilewright/support/text/Number.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include <atomic>
-#include <charconv>
 #include <iostream>
 #include <optional>
 #include <sstream>
@@ -125,14 +125,12 @@ Status markDonated(mlir::func::FuncOp function, const std::string &donated) {
       parameters.push_back(i);
   std::istringstream words(donated == "all" || donated == "marked" ? "" : donated);
   for (std::string word; std::getline(words, word, ',');) {
-    unsigned number = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() ||
-        number >= function.getNumArguments())
+    const std::optional<unsigned> number = numberIn<unsigned>(word);
+    if (!number || *number >= function.getNumArguments())
       return Status(Error::flagValue,
                     concat("--donate expects marked, all, or indices of the ",
                            function.getNumArguments(), " parameters, got '", word, "'"));
-    parameters.push_back(number);
+    parameters.push_back(*number);
   }
   for (unsigned i : parameters)
     if (!function.getArgAttr(i, "tf.aliasing_output"))

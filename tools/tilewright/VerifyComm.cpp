@@ -2,12 +2,12 @@
 #include "tilewright/plan/PlanBytes.h"
 #include "tilewright/plan/Verify.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 #include "tools/tilewright/Command.h"
 #include "tools/tilewright/CompileFile.h"
 #include "tools/tilewright/input/Files.h"
 #include "tools/tilewright/pictures/CommPicture.h"
 
-#include <charconv>
 #include <iostream>
 
 namespace tilewright::tools {
@@ -30,11 +30,10 @@ Result<std::vector<std::pair<std::string, int64_t>>> parseMesh(const std::string
     const size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view axis = rest.substr(0, comma);
     const size_t equals = axis.find('=');
-    int64_t size = 0;
-    const char *end = axis.data() + axis.size();
-    if (equals == 0 || equals == std::string_view::npos ||
-        std::from_chars(axis.data() + equals + 1, end, size).ptr != end || size < 1 ||
-        size > int64_t(1) << 24)
+    const int64_t size = equals == 0 || equals == std::string_view::npos
+                             ? 0
+                             : numberIn<int64_t>(axis.substr(equals + 1)).value_or(0);
+    if (size < 1 || size > int64_t(1) << 24)
       return Status(
           Error::flagValue,
           concat("--mesh expects axes with sizes, such as data=2,model=4, got '", text, "'"));

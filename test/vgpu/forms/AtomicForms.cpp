@@ -119,13 +119,6 @@ static Modifier operationOf(const Form &form) {
   return Modifier::none;
 }
 
-static std::string vectorText(unsigned bits, unsigned first, unsigned count) {
-  std::string text = count > 1 ? "{" : "";
-  for (unsigned i = 0; i < count; ++i)
-    text += (i ? ", " : "") + registerName(bits, first + i);
-  return text + (count > 1 ? "}" : "");
-}
-
 static void runForm(Session &session, const Form &form, bool hasResult) {
   const Instruction &instruction = form.instruction;
   const Modifier type = instruction.type(), operation = operationOf(form);

@@ -7,43 +7,13 @@
 
 namespace tilewright::vgpu::forms {
 
-/// Runs kernel "k" with one pointer to `words` results and compares them.
-static void runWords(Session &session, const Form &form, const std::string &text,
-                     const std::vector<uint32_t> &expected, machine::LaunchConfig config) {
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
-  if (!module)
-    return;
-  std::vector<uint32_t> out(expected.size() + 4, 0xdead);
-  uint32_t *pout = out.data();
-  const void *arguments[] = {&pout};
-  ++session.forms;
-  if (!launch(session, form, *module, config, arguments))
-    return;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ++session.values;
-    if (out[i] != expected[i]) {
-      session.fail(form,
-                   concat("word ", i, " is ", out[i], ", expected ", expected[i], "\n", text));
-      return;
-    }
-  }
-  session.coverage.addModule(module->source(), session.kernel);
-}
-
-static std::string head(const std::string &shared) {
-  return moduleHead() + ".visible .entry k(.param .u64 pout) {\n" + registerDeclarations() +
-         shared +
-         "ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x; mul.wide.u32 %a0, %i, 4; "
-         "add.u64 %a1, %out, %a0;\n";
-}
-
 /// Named barriers. 128 threads write, wait, and read what another warp wrote.
 static void runNamed(Session &session, const Form &form) {
   const Instruction &instruction = form.instruction;
   const Handler handler = form.row->handler;
   const bool isCounted = handler == Handler::barArrive || session.random() & 1;
   const char *count = isCounted ? ", 128" : "";
-  std::string text = head(".shared .align 4 .b32 box[128];\n") +
+  std::string text = threadHead("", ".shared .align 4 .b32 box[128];\n") +
                      "mov.u32 %x1, box; mad.lo.u32 %x2, %i, 4, %x1; mul.lo.u32 %x3, %i, 3;\n"
                      "rem.u32 %x4, %i, 3; setp.eq.u32 %p1, %x4, 0;\n"
                      "add.u32 %x5, %i, 33; and.b32 %x5, %x5, 127; mad.lo.u32 %x5, %x5, 4, %x1;\n";
@@ -79,7 +49,7 @@ static void runNamed(Session &session, const Form &form) {
 /// Divergent lanes exchange words.
 static void runWarpBarrier(Session &session, const Form &form) {
   const std::string text =
-      head(".shared .align 4 .b32 box[32];\n") +
+      threadHead("", ".shared .align 4 .b32 box[32];\n") +
       "mov.u32 %x1, box; mad.lo.u32 %x2, %i, 4, %x1; xor.b32 %x3, %i, 1; "
       "mad.lo.u32 %x3, %x3, 4, %x1;\nand.b32 %x4, %i, 1; setp.eq.u32 %p1, %x4, 1;\n"
       "mul.lo.u32 %x5, %i, 5;\n@%p1 bra ODD;\nst.shared.u32 [%x2], %x5;\n" +
@@ -99,7 +69,7 @@ static void runClusterBarrier(Session &session, const Form &form) {
   const std::string arrive = isArrive ? form.name() : "barrier.cluster.arrive.aligned";
   const std::string wait = isArrive ? "barrier.cluster.wait.aligned" : form.name();
   std::string text =
-      head(".shared .align 4 .b32 box;\n") +
+      threadHead("", ".shared .align 4 .b32 box;\n") +
       "mov.u32 %x1, %cluster_ctarank; add.u32 %x2, %x1, 40; mov.u32 %x9, box; "
       "st.shared.u32 [%x9], %x2; xor.b32 %x3, %x1, 1; mapa.shared::cluster.u32 %x4, %x9, %x3;\n" +
       // Relaxed arrivals need a fence beside them.
@@ -114,7 +84,7 @@ static void runClusterBarrier(Session &session, const Form &form) {
 static void runFence(Session &session, const Form &form) {
   const bool hasAddress = form.row->name == "fence_proxy_acquire";
   const std::string fence = form.name() + (hasAddress ? " [%out], 128;\n" : ";\n");
-  std::string text = head(".shared .align 8 .b32 box[2];\n");
+  std::string text = threadHead("", ".shared .align 8 .b32 box[2];\n");
   text +=
       "mov.u32 %x1, box; setp.ge.u32 %p1, %i, 32;\n"
       "setp.eq.u32 %p3, %i, 0; @%p3 st.shared.v2.u32 [%x1], {0, 0};\nbar.sync 0;\n"
@@ -134,7 +104,7 @@ static void runPlain(Session &session, const Form &form) {
   std::string instruction = form.name();
   if (form.row->handler == Handler::setmaxnreg)
     instruction += form.row->name == "setmaxnreg_inc" ? " 232" : " 40";
-  const std::string text = head("") + "mul.lo.u32 %x1, %i, 9;\n" + instruction +
+  const std::string text = threadHead() + "mul.lo.u32 %x1, %i, 9;\n" + instruction +
                            ";\nst.global.u32 [%a1], %x1;\nret;\n}\n";
   std::string withLimit = text;
   // setmaxnreg requires a kernel that declares its number of threads.

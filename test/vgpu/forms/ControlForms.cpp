@@ -6,30 +6,12 @@ namespace tilewright::vgpu::forms {
 
 static constexpr uint32_t threads = 64;
 
-static std::string head(const std::string &before = "") {
-  return moduleHead() + before + ".visible .entry k(.param .u64 pout) {\n" +
-         registerDeclarations() +
-         "ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x; mul.wide.u32 %a0, %i, 4; "
-         "add.u64 %a1, %out, %a0;\n";
-}
-
 static void runWords(Session &session, const Form &form, const std::string &text,
                      uint32_t (*expected)(uint32_t thread)) {
-  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
-  if (!module)
-    return;
-  std::vector<uint32_t> out(threads);
-  uint32_t *pout = out.data();
-  const void *arguments[] = {&pout};
-  ++session.forms;
-  if (!launch(session, form, *module, {.grid = {1, 1, 1}, .block = {threads, 1, 1}}, arguments))
-    return;
-  for (uint32_t t = 0; t < threads; ++t) {
-    ++session.values;
-    if (out[t] != expected(t))
-      return session.fail(form, concat("thread ", t, " has ", out[t], ", expected ", expected(t)));
-  }
-  session.coverage.addModule(module->source(), session.kernel);
+  std::vector<uint32_t> words(threads);
+  for (uint32_t t = 0; t < threads; ++t)
+    words[t] = expected(t);
+  runWords(session, form, text, words, {.grid = {1, 1, 1}, .block = {threads, 1, 1}});
 }
 
 static const std::string finish = "st.global.u32 [%a1], %x1;\nret;\n}\n";
@@ -42,13 +24,13 @@ static void runForm(Session &session, const Form &form) {
     // Each lane makes as many iterations as its number, except where a branch must be uniform.
     if (isUniform)
       return runWords(session, form,
-                      head() +
+                      threadHead() +
                           "mov.u32 %x1, 0; mov.u32 %x2, 0;\nL:\nadd.u32 %x1, %x1, 3; "
                           "add.u32 %x2, %x2, 1; setp.lt.u32 %p1, %x2, 10;\n@%p1 " +
                           name + " L;\n" + finish,
                       [](uint32_t) { return 30u; });
     return runWords(session, form,
-                    head() +
+                    threadHead() +
                         "mov.u32 %x1, 0; mov.u32 %x2, 0;\nL:\nadd.u32 %x1, %x1, 3; "
                         "add.u32 %x2, %x2, 1; setp.le.u32 %p1, %x2, %i;\n@%p1 " +
                         name + " L;\n" + finish,
@@ -56,7 +38,7 @@ static void runForm(Session &session, const Form &form) {
   case Handler::brx:
     return runWords(
         session, form,
-        head() + (isUniform ? "mov.u32 %x2, 2;\n" : "and.b32 %x2, %i, 3;\n") +
+        threadHead() + (isUniform ? "mov.u32 %x2, 2;\n" : "and.b32 %x2, %i, 3;\n") +
             "targets: .branchtargets A, B, C, D;\n" + name +
             " %x2, targets;\nA: mov.u32 %x1, 10; bra E;\nB: mov.u32 %x1, 20; bra E;\n"
             "C: mov.u32 %x1, 30; bra E;\nD: mov.u32 %x1, 40;\nE:\n" +
@@ -75,7 +57,7 @@ static void runForm(Session &session, const Form &form) {
     // Calls directly, through a table indexed by lane, and with predicates.
     return runWords(
         session, form,
-        head(functions + ".global .align 8 .u64 table[2] = {twice, square};\n") +
+        threadHead(functions + ".global .align 8 .u64 table[2] = {twice, square};\n") +
             "{\n.param .b32 a; .param .b32 r; st.param.b32 [a], %i;\n" + name +
             " (r), twice, (a);\nld.param.b32 %x2, [r];\n}\n"
             "and.b32 %x3, %i, 1; " +
@@ -96,11 +78,11 @@ static void runForm(Session &session, const Form &form) {
   case Handler::ret:
     return runWords(
         session, form,
-        head(".func store(.param .b64 p, .param .b32 v) {\n.reg .b64 %a; .reg .b32 %r; "
-             ".reg .pred %p;\nld.param.b64 %a, [p]; ld.param.b32 %r, [v]; "
-             "st.global.u32 [%a], %r;\nsetp.gt.u32 %p, %r, 100;\n" +
-             std::string(isUniform ? "" : "@%p ") + name +
-             ";\nadd.u32 %r, %r, 1000; st.global.u32 [%a], %r;\nret;\n}\n") +
+        threadHead(".func store(.param .b64 p, .param .b32 v) {\n.reg .b64 %a; .reg .b32 %r; "
+                   ".reg .pred %p;\nld.param.b64 %a, [p]; ld.param.b32 %r, [v]; "
+                   "st.global.u32 [%a], %r;\nsetp.gt.u32 %p, %r, 100;\n" +
+                   std::string(isUniform ? "" : "@%p ") + name +
+                   ";\nadd.u32 %r, %r, 1000; st.global.u32 [%a], %r;\nret;\n}\n") +
             "mul.lo.u32 %x1, %i, 10;\n{\n.param .b64 p; .param .b32 v; "
             "st.param.b64 [p], %a1; st.param.b32 [v], %x1;\ncall store, (p, v);\n}\n" +
             name + ";\n}\n",
@@ -109,14 +91,14 @@ static void runForm(Session &session, const Form &form) {
   case Handler::exit:
     return runWords(
         session, form,
-        head() + "mov.u32 %x1, 1; st.global.u32 [%a1], %x1; setp.lt.u32 %p1, %i, 20;\n@%p1 " +
+        threadHead() + "mov.u32 %x1, 1; st.global.u32 [%a1], %x1; setp.lt.u32 %p1, %i, 20;\n@%p1 " +
             name + ";\nmov.u32 %x1, 2;\nbar.sync 0;\n" + finish,
         [](uint32_t t) { return t < 20 ? 1u : 2u; });
   case Handler::brkpt:
   case Handler::pmevent:
   case Handler::nanosleep:
     return runWords(session, form,
-                    head() + "mul.lo.u32 %x1, %i, 7; setp.lt.u32 %p1, %i, 5;\n@%p1 " + name +
+                    threadHead() + "mul.lo.u32 %x1, %i, 7; setp.lt.u32 %p1, %i, 5;\n@%p1 " + name +
                         (form.row->handler == Handler::brkpt     ? ""
                          : form.row->handler == Handler::pmevent ? " 1"
                                                                  : " 100") +
@@ -130,7 +112,7 @@ static void runForm(Session &session, const Form &form) {
     auto one = [&](const char *opcode) { return std::string(opcode) + "." + type; };
     // Allocates blocks whose size depends on the thread; a second round reuses the memory.
     std::string text =
-        head() + "mov.u32 %x1, 0; mov.u32 %x8, 0;\n" +
+        threadHead() + "mov.u32 %x1, 0; mov.u32 %x8, 0;\n" +
         (isWide ? "cvt.u64.u32 %d1, %i; mad.lo.u64 %d1, %d1, 4, 16;\n"
                 : "mad.lo.u32 %r1, %i, 4, 16;\n") +
         "AGAIN:\n" + one("stacksave") + " " + reg(2) + ";\n" + one("alloca") + " " + reg(3) + ", " +
@@ -149,7 +131,8 @@ static void runForm(Session &session, const Form &form) {
 /// trap ends the launch and reports its location.
 static void runTrap(Session &session, const Form &form) {
   std::shared_ptr<machine::LoadedModule> module =
-      load(session, form, head() + "setp.eq.u32 %p1, %i, 3;\n@%p1 " + form.name() + ";\nret;\n}\n");
+      load(session, form,
+           threadHead() + "setp.eq.u32 %p1, %i, 3;\n@%p1 " + form.name() + ";\nret;\n}\n");
   if (!module)
     return;
   uint32_t word = 0;

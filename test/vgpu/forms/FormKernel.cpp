@@ -143,4 +143,40 @@ std::string registerDeclarations() {
 }
 std::string moduleHead() { return ".version 9.0\n.target sm_90a\n.address_size 64\n"; }
 
+void runWords(Session &session, const Form &form, const std::string &text,
+              const std::vector<uint32_t> &expected, const machine::LaunchConfig &config) {
+  std::shared_ptr<machine::LoadedModule> module = load(session, form, text);
+  if (!module)
+    return;
+  constexpr uint32_t untouched = 0xdead;
+  std::vector<uint32_t> wanted = expected;
+  wanted.insert(wanted.end(), 4, untouched);
+  std::vector<uint32_t> out(wanted.size(), untouched);
+  uint32_t *pout = out.data();
+  const void *arguments[] = {&pout};
+  ++session.forms;
+  if (!launch(session, form, *module, config, arguments))
+    return;
+  session.values += expected.size();
+  const auto [at, want] = std::mismatch(out.begin(), out.end(), wanted.begin());
+  if (at != out.end())
+    return session.fail(
+        form, concat("word ", at - out.begin(), " is ", *at, ", expected ", *want, "\n", text));
+  session.coverage.addModule(module->source(), session.kernel);
+}
+
+std::string vectorText(unsigned bits, unsigned first, unsigned count) {
+  std::string text = count > 1 ? "{" : "";
+  for (unsigned i = 0; i < count; ++i)
+    text += (i ? ", " : "") + registerName(bits, first + i);
+  return text + (count > 1 ? "}" : "");
+}
+
+std::string threadHead(const std::string &module, const std::string &shared) {
+  return moduleHead() + module + ".visible .entry k(.param .u64 pout) {\n" +
+         registerDeclarations() + shared +
+         "ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x; mul.wide.u32 %a0, %i, 4; "
+         "add.u64 %a1, %out, %a0;\n";
+}
+
 } // namespace tilewright::vgpu::forms

@@ -108,6 +108,10 @@ bool launch(Session &session, const Form &form, machine::LoadedModule &module,
 /// form. If that fails, records it and returns false.
 bool run(Session &session, const Form &form, const std::string &text, const void *in, void *out,
          unsigned threads = 32);
+/// Loads and launches a kernel with one parameter, a pointer to as many words as are expected, and
+/// compares them and the memory behind them.
+void runWords(Session &session, const Form &form, const std::string &text,
+              const std::vector<uint32_t> &expected, const machine::LaunchConfig &config);
 
 /// "b16", "b32", "b64" or "b128": the register size for a type. Registers are named by letter: %h,
 /// %r, %d, %q; %p for predicates.
@@ -116,6 +120,12 @@ std::string registerName(unsigned bits, unsigned number);
 /// Declares enough registers of all kinds.
 std::string registerDeclarations();
 std::string moduleHead();
+/// The registers `first`, `first` + 1, ... as an operand: "{%r2, %r3}", or without braces if there
+/// is one.
+std::string vectorText(unsigned bits, unsigned first, unsigned count);
+/// The start of kernel "k", whose thread %i has the address %a1 of its own word; after module-level
+/// text and with declarations of shared memory.
+std::string threadHead(const std::string &module = "", const std::string &shared = "");
 
 // The subjects.
 void runArithmetic(Session &session);

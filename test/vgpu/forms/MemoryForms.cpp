@@ -138,13 +138,6 @@ std::vector<uint8_t> randomBytes(std::mt19937_64 &random) {
   return data;
 }
 
-std::string vectorText(unsigned bits, unsigned count) {
-  std::string text = count > 1 ? "{" : "";
-  for (unsigned i = 0; i < count; ++i)
-    text += (i ? ", " : "") + registerName(bits, i + 1);
-  return text + (count > 1 ? "}" : "");
-}
-
 unsigned widerBits(Modifier type, std::mt19937_64 &random) {
   const unsigned own = registerBits(type);
   const bool isFloat = ptx::categoryOf(type) == ptx::TypeCategory::floating;
@@ -173,7 +166,7 @@ static void runLoad(Session &session, const Form &form) {
     text =
         moduleHead() + ".func f(.param .b64 result, .param .align 16 .b8 bytes[64]) {\n" +
         registerDeclarations() + "ld.param.u64 %a2, [result];\n" + form.name() + " " +
-        vectorText(bits, count) + ", [bytes];\n" + after.str() + "ret;\n}\n" +
+        vectorText(bits, 1, count) + ", [bytes];\n" + after.str() + "ret;\n}\n" +
         ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .align 16 .b8 bytes[64]) {\n" +
         registerDeclarations() +
         "ld.param.u64 %out, [pout]; mov.u32 %i, %tid.x; mul.wide.u32 %a0, %i, 128; "
@@ -187,8 +180,8 @@ static void runLoad(Session &session, const Form &form) {
     const MemoryOperand memory = memoryOperandFor(space, session.random, data, *form.row);
     isParameter = memory.isParameter;
     text = kernelHead(memory.declarations) + memory.begin + form.name() + " " +
-           vectorText(bits, count) + ", " + memory.address + (hasPolicy ? ", %d299" : "") + ";\n" +
-           after.str() + "ret;\n}\n";
+           vectorText(bits, 1, count) + ", " + memory.address + (hasPolicy ? ", %d299" : "") +
+           ";\n" + after.str() + "ret;\n}\n";
   }
   std::vector<uint8_t> out;
   if (!runText(session, form, text, data, out))
@@ -262,12 +255,12 @@ static void runStore(Session &session, const Form &form) {
             "st.param.b64 [result], %out;\n";
     for (unsigned at = 0; at < bytesEach; at += 8)
       text += concat("ld.global.b64 %a3, [%in+", at, "]; st.param.b64 [argument+", at, "], %a3;\n");
-    text += form.name() + " [argument], " + vectorText(bits, count) + policy +
+    text += form.name() + " [argument], " + vectorText(bits, 1, count) + policy +
             ";\ncall f, (result, argument);\n}\nret;\n}\n";
   } else {
     const MemoryOperand memory = memoryOperandFor(space, session.random, data, *form.row, true);
     text = kernelHead(memory.declarations) + memory.begin + values.str() + form.name() + " " +
-           memory.address + ", " + vectorText(bits, count) + policy + ";\n" + memory.end +
+           memory.address + ", " + vectorText(bits, 1, count) + policy + ";\n" + memory.end +
            "ret;\n}\n";
   }
   std::vector<uint8_t> out;

@@ -1,11 +1,11 @@
 #include "Mutate.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 #include "tilewright/vgpu/ptx/Parser.h"
 #include "tilewright/vgpu/ptx/Printer.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <optional>
@@ -81,13 +81,6 @@ std::string joined(const std::vector<std::string> &list) {
   for (size_t i = 0; i < list.size(); ++i)
     text += (i ? ", " : "") + list[i];
   return text;
-}
-std::optional<int64_t> number(const std::string &text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
-  return value;
 }
 
 /// A short name of the instruction's function, for the table.
@@ -178,7 +171,8 @@ void mutationsOf(const Line &line, const KernelFacts &facts,
   auto changed = [&](size_t index, int64_t by, const std::string &what) {
     if (index >= args.size())
       return;
-    if (const std::optional<int64_t> value = number(args[index]); value && *value + by >= 0) {
+    if (const std::optional<int64_t> value = numberIn<int64_t>(args[index]);
+        value && *value + by >= 0) {
       std::vector<std::string> other = args;
       other[index] = std::to_string(*value + by);
       Line next = line;
@@ -228,7 +222,7 @@ void mutationsOf(const Line &line, const KernelFacts &facts,
     make("bar.sync to bar.arrive", arrive);
     changed(1, 32, "count bar.sync");
     if (args.size() > 1)
-      if (const std::optional<int64_t> value = number(args[1]); value && *value > 32)
+      if (const std::optional<int64_t> value = numberIn<int64_t>(args[1]); value && *value > 32)
         changed(1, -32, "count bar.sync");
   } else if (name == "bar.arrive") {
     remove();
@@ -286,7 +280,7 @@ void mutationsOf(const Line &line, const KernelFacts &facts,
     remove();
   } else if (name == "mbarrier.init") {
     changed(1, 1, "count mbarrier.init");
-    if (args.size() > 1 && number(args[1]).value_or(0) > 1)
+    if (args.size() > 1 && numberIn<int64_t>(args[1]).value_or(0) > 1)
       changed(1, -1, "count mbarrier.init");
   } else if (name == "mbarrier.arrive.expect_tx") {
     remove();
@@ -309,7 +303,7 @@ void mutationsOf(const Line &line, const KernelFacts &facts,
       const char *anchor = has(line, ".parity") ? ".parity" : "_wait";
       make("relax " + name, with(line, anchor, concat(anchor, ".relaxed.cta")));
     }
-    if (const std::optional<int64_t> parity = number(args.back());
+    if (const std::optional<int64_t> parity = numberIn<int64_t>(args.back());
         parity && has(line, ".parity") && args.size() == 3)
       changed(2, *parity == 0 ? 1 : -1, "parity " + name);
     else if (has(line, ".parity") && args.size() >= 3) {
@@ -371,7 +365,7 @@ Result<std::vector<Mutant>> mutate(const std::string &text, std::string_view ker
     const std::vector<std::string> args = operands(line);
     ++writes[args[0]];
     if (line.opcode.starts_with("mov.") && line.guard.empty() && args.size() == 2 &&
-        number(args[1]))
+        numberIn<int64_t>(args[1]))
       constants[args[0]] = args[1];
   }
   std::erase_if(constants, [&](const auto &one) { return writes[one.first] != 1; });

@@ -60,7 +60,7 @@ public:
   }
   void suspect(uint64_t epoch, int64_t process, std::string evidence) {
     order([this, epoch, process, evidence = std::move(evidence)] {
-      if (const auto place = placeOf(process))
+      if (const auto place = config.placeOf(process))
         machine.suspect(epoch, *place, evidence);
     });
   }
@@ -76,12 +76,6 @@ public:
 private:
   class Watcher;
   static StateMachine::Settings settingsOf(const Config &config, int rendezvousBeats);
-  std::optional<size_t> placeOf(int64_t process) const {
-    const auto found = std::lower_bound(config.processes.begin(), config.processes.end(), process);
-    if (found == config.processes.end() || *found != process)
-      return std::nullopt;
-    return static_cast<size_t>(found - config.processes.begin());
-  }
   void order(std::function<void()> what);
   void work();
   void obey();

@@ -4,6 +4,9 @@
 
 #include "tilewright/collective/membership/View.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace tilewright::collective::membership {
 
 /// One process's membership in a job whose processes may die. The processes rendezvous once,
@@ -35,7 +38,7 @@ public:
   struct Config {
     std::string job = "tilewright"; // prefix of all keys in the store
     int64_t process = 0;
-    std::vector<int64_t> processes; // all processes of the job
+    std::vector<int64_t> processes; // all processes of the job, in order
     uint64_t epoch = 0;             // of the first view
     /// A name that is the same for all processes of a host. Between such processes, the end of a
     /// connection proves that the peer has ended. Empty means the name of this host.
@@ -50,6 +53,14 @@ public:
     /// Up to this number of processes, all are connected to each other. In a larger job a process
     /// is connected to at most 2 log2(n) others (Overlay), which forward messages.
     size_t dense = 64;
+
+    /// The position of a process in `processes`.
+    std::optional<size_t> placeOf(int64_t process) const {
+      const auto found = std::lower_bound(processes.begin(), processes.end(), process);
+      if (found == processes.end() || *found != process)
+        return std::nullopt;
+      return static_cast<size_t>(found - processes.begin());
+    }
   };
   /// Waits for all other processes. The store is not used after this returns.
   ///  - ranksNotConnected (E6032): a process did not connect; the message names it.

@@ -37,7 +37,7 @@ public:
   GroupRendezvous(const Group::Config &config, GroupListener &listener, KeyValueStore &store,
                   Deadline deadline)
       : config(config), listener(listener), store(store), deadline(deadline),
-        connections(config.processes.size()), self(placeOf(config.process).value_or(0)),
+        connections(config.processes.size()), self(config.placeOf(config.process).value_or(0)),
         neighbours(Overlay(config.processes.size(), self, config.dense).neighbours()) {}
 
   Result<std::vector<std::unique_ptr<Connection>>> run() {
@@ -55,12 +55,6 @@ public:
   }
 
 private:
-  std::optional<size_t> placeOf(int64_t process) const {
-    const auto found = std::lower_bound(config.processes.begin(), config.processes.end(), process);
-    if (found == config.processes.end() || *found != process)
-      return std::nullopt;
-    return static_cast<size_t>(found - config.processes.begin());
-  }
   /// The processes to which this one must still connect.
   std::vector<int64_t> missing() const {
     std::vector<int64_t> processes;
@@ -171,7 +165,7 @@ private:
       Hello answer{magic};
       answer.epoch = config.epoch;
       answer.process = config.process;
-      const std::optional<size_t> place = placeOf(hello.process);
+      const std::optional<size_t> place = config.placeOf(hello.process);
       answer.isWelcome =
           place && neighbours.has(*place) && !connections[*place] && hello.epoch == config.epoch;
       if (sendHello(socket.get(), answer) && answer.isWelcome)

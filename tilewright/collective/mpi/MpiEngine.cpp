@@ -3,8 +3,8 @@
 #include "tilewright/collective/mpi/Port.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Fingerprint.h"
+#include "tilewright/support/text/Number.h"
 
-#include <charconv>
 #include <cstring>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -78,12 +78,11 @@ private:
 };
 
 Result<int> Carrier::rankIn(const std::string &note, int64_t process) const {
-  int rank = -1;
-  const char *end = note.data() + note.size();
-  if (auto [rest, error] = std::from_chars(note.data(), end, rank);
-      error != std::errc() || rest != end)
+  const std::optional<int> number = numberIn<int>(note);
+  if (!number)
     return Status(Error::ranksNotConnected, concat("key '", keyOf(process), "' has value '", note,
                                                    "', expected an MPI rank"));
+  const int rank = *number;
   if (rank < 0 || rank >= port.size())
     return Status(Error::ranksNotConnected,
                   concat(membership.ranksText(process), " (process ", process, ") has MPI rank ",

@@ -11,6 +11,14 @@ bool isCollective(mlir::Operation *op) {
          isRaggedAllToAll(op);
 }
 
+bool hasCollective(mlir::Operation *op) {
+  return op
+      ->walk([](mlir::Operation *inner) {
+        return isCollective(inner) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool isRaggedAllToAll(mlir::Operation *op) {
   auto call = mlir::dyn_cast<CustomCallOp>(op);
   return call && call.getCallTargetName() == "ragged_all_to_all";

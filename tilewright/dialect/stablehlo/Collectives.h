@@ -9,6 +9,8 @@ namespace tilewright::stablehlo {
 /// Whether every rank of a group must execute the op: it has `replica_groups` or
 /// `source_target_pairs`. False for send and recv, which name their peers by a channel.
 bool isCollective(mlir::Operation *op);
+/// Whether the op is a collective or has one in its regions.
+bool hasCollective(mlir::Operation *op);
 
 /// A unit attribute on a collective that makes a value a second time, so that it need not be held:
 /// it is not replaced by the first one.

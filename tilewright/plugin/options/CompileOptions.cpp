@@ -2,10 +2,10 @@
 
 #include "tilewright/plugin/options/ProtoWire.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -82,21 +82,15 @@ constexpr XlaOption xlaOptions[] = {
 #include "tilewright/plugin/options/XlaOptions.def"
 };
 
-template <typename Number> bool isNumber(std::string_view text) {
-  Number number;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 /// Whether XLA accepts the value: a value of the option's type, or the text of one.
 bool canBe(std::string_view type, const NamedValue &value) {
   const auto *text = std::get_if<std::string>(&value);
   if (type == "bool")
     return text ? *text == "True" || *text == "False" : std::holds_alternative<bool>(value);
   if (text)
-    return type == "int32"   ? isNumber<int32_t>(*text)
-           : type == "int64" ? isNumber<int64_t>(*text)
-                             : isNumber<float>(*text);
+    return type == "int32"   ? numberIn<int32_t>(*text).has_value()
+           : type == "int64" ? numberIn<int64_t>(*text).has_value()
+                             : numberIn<float>(*text).has_value();
   if (const auto *integer = std::get_if<int64_t>(&value))
     return type != "int32" || static_cast<int32_t>(*integer) == *integer;
   return type == "float" && std::holds_alternative<float>(value);

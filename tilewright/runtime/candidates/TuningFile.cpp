@@ -3,10 +3,10 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Fingerprint.h"
 #include "tilewright/support/store/Descriptor.h"
+#include "tilewright/support/text/Number.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -62,10 +62,8 @@ static std::string_view takeField(std::string_view &rest, char separator) {
 static std::optional<Candidate> readCandidate(std::string_view field) {
   const std::string_view seconds = takeField(field, '|');
   Candidate candidate;
-  const auto [end, error] =
-      std::from_chars(seconds.data(), seconds.data() + seconds.size(), candidate.seconds);
-  if (error != std::errc() || end != seconds.data() + seconds.size() ||
-      !std::isfinite(candidate.seconds) || candidate.seconds < 0)
+  candidate.seconds = numberIn<double>(seconds).value_or(-1);
+  if (!std::isfinite(candidate.seconds) || candidate.seconds < 0)
     return std::nullopt;
   candidate.order = takeField(field, '|');
   candidate.name = field;

@@ -1,10 +1,10 @@
 // Random programs of several ranks, evaluated on all ranks before and after the stage.
 #include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/interpret/Checks.h"
-#include "tilewright/interpret/Evaluator.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/communicate/Passes.h"
+#include "tilewright/transform/communicate/testing/EveryRank.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -18,7 +18,6 @@
 namespace tilewright::communicate {
 namespace {
 
-using interpret::RuntimeValue;
 using interpret::RuntimeValues;
 
 constexpr int ranks = 4;
@@ -201,23 +200,9 @@ protected:
   }
 
   std::vector<RuntimeValues> evaluate(mlir::ModuleOp module, unsigned seed) {
-    std::mt19937 random(seed);
-    auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-    std::vector<RuntimeValues> inputs(ranks);
-    for (RuntimeValues &own : inputs)
-      for (mlir::Type type : main.getArgumentTypes()) {
-        interpret::Context limits;
-        auto shape = *interpret::staticShapeOf(mlir::cast<mlir::RankedTensorType>(type));
-        interpret::Tensor tensor =
-            *interpret::Tensor::allocate(numerics::ElementType::i32, shape, limits);
-        for (int64_t i = 0; i < tensor.elementCount(); ++i)
-          tensor.set(i, numerics::Scalar::ofSigned(static_cast<int64_t>(random() % 7) - 3));
-        own.push_back(RuntimeValue(std::move(tensor)));
-      }
-    Result<std::vector<RuntimeValues>> results =
-        interpret::evaluateRanks(module, "main", {1, ranks}, inputs, {});
-    EXPECT_TRUE(results.isOk()) << std::move(results).takeStatus().toString();
-    return results.isOk() ? *std::move(results) : std::vector<RuntimeValues>();
+    return evaluateOnEveryRank(module, {1, ranks}, seed, [](mlir::Type type, std::mt19937 &random) {
+      return smallIntegers(type, random, 3);
+    });
   }
 
   mlir::MLIRContext context;

@@ -2,6 +2,7 @@
 
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
+#include "tilewright/transform/ConvertTo.h"
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
@@ -14,12 +15,6 @@ namespace tilewright::communicate {
 namespace {
 using Codec = DeviceReduction::Codec;
 using Kind = DeviceReduction::Operation;
-
-Value convert(OpBuilder &builder, Location loc, Value value, Type element) {
-  if (typeOf(value).getElementType() == element)
-    return value;
-  return stablehlo::ConvertOp::create(builder, loc, typeOf(value).clone(element), value);
-}
 
 Value bitcast(OpBuilder &builder, Location loc, Value value, Type element) {
   return stablehlo::BitcastConvertOp::create(builder, loc, typeOf(value).clone(element), value);
@@ -111,13 +106,13 @@ SmallVector<Value> DeviceReduction::encode(OpBuilder &builder, Location loc, Val
   case Codec::fold:
     break;
   case Codec::wide:
-    return {convert(builder, loc, value, widerOf(cast<IntegerType>(element)))};
+    return {convertTo(builder, loc, value, widerOf(cast<IntegerType>(element)))};
   case Codec::boolean:
-    return {convert(builder, loc, value, builder.getIntegerType(8, /*isSigned=*/false))};
+    return {convertTo(builder, loc, value, builder.getIntegerType(8, /*isSigned=*/false))};
   case Codec::ordered: {
     // Every value of a small float type is an f32 value.
     if (!element.isF64())
-      value = convert(builder, loc, value, builder.getF32Type());
+      value = convertTo(builder, loc, value, builder.getF32Type());
     Value isNan = compare(builder, loc, value, value, stablehlo::ComparisonDirection::NE);
     const unsigned width = element.isF64() ? 64 : 32;
     Value bits = bitcast(builder, loc, value, builder.getIntegerType(width));
@@ -142,19 +137,19 @@ Value DeviceReduction::decode(OpBuilder &builder, Location loc, ValueRange parts
   case Codec::fold:
     break;
   case Codec::wide:
-    return convert(builder, loc, parts[0], type.getElementType());
+    return convertTo(builder, loc, parts[0], type.getElementType());
   case Codec::boolean: {
     Value sum = parts[0];
     if (operation == Operation::add) // 256 is even, so an overflow does not change the last bit
       sum = stablehlo::AndOp::create(builder, loc, sum.getType(), sum,
                                      splat(builder, loc, typeOf(sum), APInt(8, 1)));
-    return convert(builder, loc, sum, type.getElementType());
+    return convertTo(builder, loc, sum, type.getElementType());
   }
   case Codec::ordered: {
     Value bits = turnNegatives(builder, loc, parts[0]);
     Type wide = typeOf(bits).getElementTypeBitWidth() == 64 ? Type(builder.getF64Type())
                                                             : Type(builder.getF32Type());
-    return convert(builder, loc, bitcast(builder, loc, bits, wide), type.getElementType());
+    return convertTo(builder, loc, bitcast(builder, loc, bits, wide), type.getElementType());
   }
   case Codec::complex:
     return stablehlo::ComplexOp::create(builder, loc, type, parts[0], parts[1]);

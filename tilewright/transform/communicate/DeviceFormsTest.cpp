@@ -4,11 +4,11 @@
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CollectiveOps.h"
 #include "tilewright/interpret/Checks.h"
-#include "tilewright/interpret/Evaluator.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/communicate/Collective.h"
 #include "tilewright/transform/communicate/Passes.h"
+#include "tilewright/transform/communicate/testing/EveryRank.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -21,7 +21,6 @@
 namespace tilewright::communicate {
 namespace {
 
-using interpret::RuntimeValue;
 using interpret::RuntimeValues;
 using numerics::ElementType;
 
@@ -59,16 +58,7 @@ protected:
   }
 
   std::vector<RuntimeValues> evaluate(mlir::ModuleOp module, unsigned seed) {
-    std::mt19937 random(seed);
-    auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-    std::vector<RuntimeValues> inputs(4);
-    for (RuntimeValues &own : inputs)
-      for (mlir::Type type : main.getArgumentTypes())
-        own.push_back(RuntimeValue(randomTensor(type, random)));
-    Result<std::vector<RuntimeValues>> results =
-        interpret::evaluateRanks(module, "main", grid, inputs, {});
-    EXPECT_TRUE(results.isOk()) << std::move(results).takeStatus().toString();
-    return results.isOk() ? *std::move(results) : std::vector<RuntimeValues>();
+    return evaluateOnEveryRank(module, grid, seed, randomTensor);
   }
 
   static bool isNative(mlir::Type element, bool isSum) {

@@ -22,14 +22,6 @@ static constexpr llvm::StringLiteral variesAttr = "exec.varies", choicesAttr = "
 static constexpr llvm::StringLiteral replicatedAttr = "exec.replicated",
                                      ownPartAttr = "exec.own_part";
 
-static bool hasCollective(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return stablehlo::isCollective(inner) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 namespace {
 
 class Analysis {
@@ -150,7 +142,7 @@ private:
       join(op->getResult(0), scalars.varies(op->getResult(0)));
       return;
     }
-    const AxisSet bits = isFromOutside(op) || hasCollective(op) ? all : ofInputs(op);
+    const AxisSet bits = isFromOutside(op) || stablehlo::hasCollective(op) ? all : ofInputs(op);
     for (Value result : op->getResults())
       join(result, bits);
   }
@@ -198,7 +190,7 @@ private:
     auto loop = dyn_cast<stablehlo::WhileOp>(op);
     if (!loop && !isa<stablehlo::IfOp, stablehlo::CaseOp>(op))
       return;
-    if (!hasCollective(op))
+    if (!stablehlo::hasCollective(op))
       return;
     Builder builder(op->getContext());
     Value decides =
@@ -293,7 +285,7 @@ void markControl(ModuleOp module) {
   Analysis control(module, mesh, /*unsharded=*/0);
   control.run(main);
   control.markControl(main);
-  if (!hasCollective(main))
+  if (!stablehlo::hasCollective(main))
     return;
   // The proof may assume that a parameter without a sharding is replicated. A rewrite that changes
   // values may not: a caller can pass each rank its own.

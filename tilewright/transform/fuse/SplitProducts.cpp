@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
+#include "tilewright/transform/ConvertTo.h"
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/fuse/Passes.h"
 
@@ -239,12 +240,6 @@ private:
   SmallVector<int64_t> shape; // of the operand, with the number of the part as a dimension
 };
 
-Value convert(OpBuilder &builder, Location loc, Value value, Type element) {
-  if (typeOf(value).getElementType() == element)
-    return value;
-  return stablehlo::ConvertOp::create(builder, loc, typeOf(value).clone(element), value);
-}
-
 /// Replaces the product by one of the operands' parts.
 void split(stablehlo::DotGeneralOp dot, const Request &request) {
   OpBuilder builder(dot);
@@ -252,16 +247,16 @@ void split(stablehlo::DotGeneralOp dot, const Request &request) {
   const Parts parts = partsFor(request.products);
   Type single = builder.getF32Type();
   Splitter splitter(builder, dot.getLoc(), request.part);
-  Value lhs = splitter.split(convert(builder, dot.getLoc(), dot.getLhs(), single),
+  Value lhs = splitter.split(convertTo(builder, dot.getLoc(), dot.getLhs(), single),
                              dims.getLhsContractingDimensions().front(), parts.lhs);
-  Value rhs = splitter.split(convert(builder, dot.getLoc(), dot.getRhs(), single),
+  Value rhs = splitter.split(convertTo(builder, dot.getLoc(), dot.getRhs(), single),
                              dims.getRhsContractingDimensions().front(), parts.rhs);
   auto sums =
       stablehlo::DotGeneralOp::create(builder, dot.getLoc(), dot.getType().clone(single), lhs, rhs,
                                       dims, ArrayAttr(), stablehlo::DotAlgorithmAttr());
   exec::copyHint(dot, sums);
   dot.replaceAllUsesWith(
-      convert(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
+      convertTo(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
   dot.erase();
 }
 
@@ -275,12 +270,12 @@ void keepWhole(stablehlo::DotGeneralOp dot, const Request &request) {
   auto precision = stablehlo::PrecisionAttr::get(builder.getContext(), request.precision);
   auto sums = stablehlo::DotGeneralOp::create(
       builder, dot.getLoc(), dot.getType().clone(single),
-      convert(builder, dot.getLoc(), dot.getLhs(), single),
-      convert(builder, dot.getLoc(), dot.getRhs(), single), dot.getDotDimensionNumbers(),
+      convertTo(builder, dot.getLoc(), dot.getLhs(), single),
+      convertTo(builder, dot.getLoc(), dot.getRhs(), single), dot.getDotDimensionNumbers(),
       builder.getArrayAttr({precision, precision}), stablehlo::DotAlgorithmAttr());
   exec::copyHint(dot, sums);
   dot.replaceAllUsesWith(
-      convert(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
+      convertTo(builder, dot.getLoc(), sums, typeOf(dot.getResult()).getElementType()));
   dot.erase();
 }
 

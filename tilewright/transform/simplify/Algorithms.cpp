@@ -2,6 +2,7 @@
 #include "tilewright/dialect/exec/Hint.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/transform/ConvertTo.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -53,10 +54,8 @@ LogicalResult spellAlgorithm(stablehlo::DotGeneralOp op, PatternRewriter &rewrit
     return rewriter.notifyMatchFailure(
         op, "it has no algorithm, or one that its element types cannot express");
   const Arithmetic arithmetic = *arithmeticOf(op);
-  auto convert = [&](Value value, Type element) -> Value {
-    if (typeOf(value).getElementType() == element)
-      return value;
-    return stablehlo::ConvertOp::create(rewriter, op.getLoc(), typeOf(value).clone(element), value);
+  auto convert = [&](Value value, Type element) {
+    return convertTo(rewriter, op.getLoc(), value, element);
   };
   auto sums = stablehlo::DotGeneralOp::create(
       rewriter, op.getLoc(), typeOf(op).clone(arithmetic.sum), convert(op.getLhs(), arithmetic.lhs),

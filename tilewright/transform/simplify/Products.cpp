@@ -7,6 +7,7 @@
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/dialect/stablehlo/ops/ReductionOps.h"
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
+#include "tilewright/transform/FreeDims.h"
 #include "tilewright/transform/simplify/Constants.h"
 #include "tilewright/transform/simplify/Patterns.h"
 
@@ -16,16 +17,6 @@ namespace tilewright::simplify {
 namespace {
 
 using stablehlo::DotDimensionNumbersAttr;
-
-/// The dimensions of an operand that are neither batching nor contracting.
-SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batching,
-                              ArrayRef<int64_t> contracting) {
-  SmallVector<int64_t> dims;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (!llvm::is_contained(batching, dim) && !llvm::is_contained(contracting, dim))
-      dims.push_back(dim);
-  return dims;
-}
 
 /// Rewrites a matmul or convolution whose result has another kind of element type than its operands
 /// (JAX's preferred_element_type), so that both have the same kind. Converts the operands if the

@@ -1,9 +1,9 @@
 // Small kernels with and without errors, and the expected findings.
 #include "tilewright/support/ThreadPool.h"
+#include "tilewright/support/testing/ParsedJson.h"
 #include "tilewright/vgpu/check/testing/CheckKernel.h"
 #include "tilewright/vgpu/include/tilewright_vgpu.h"
 
-#include <cctype>
 #include <cstdlib>
 #include <map>
 
@@ -552,74 +552,6 @@ TEST(Reports, NameSourceLines) {
   EXPECT_THAT(finding.fix, HasSubstr("tl.debug_barrier()"));
 }
 
-/// A minimal JSON parser that checks the syntax and finds values: "a.b[0].c".
-class Json {
-public:
-  explicit Json(std::string text) : text(std::move(text)) {}
-  bool parse() {
-    at = 0;
-    values.clear();
-    return value("") && (space(), at == text.size());
-  }
-  std::map<std::string, std::string> values; // of numbers and strings
-
-private:
-  void space() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
-      ++at;
-  }
-  bool take(char c) {
-    space();
-    if (at >= text.size() || text[at] != c)
-      return false;
-    ++at;
-    return true;
-  }
-  bool string(std::string &into) {
-    if (!take('"'))
-      return false;
-    while (at < text.size() && text[at] != '"') {
-      if (static_cast<unsigned char>(text[at]) < 0x20)
-        return false;
-      if (text[at] == '\\')
-        ++at;
-      into += text[at++];
-    }
-    return take('"');
-  }
-  bool value(const std::string &path) {
-    space();
-    if (at >= text.size())
-      return false;
-    if (text[at] == '{') {
-      ++at;
-      for (bool isFirst = true; !take('}'); isFirst = false) {
-        std::string name;
-        if ((!isFirst && !take(',')) || !string(name) || !take(':') || !value(path + "." + name))
-          return false;
-      }
-      return true;
-    }
-    if (text[at] == '[') {
-      ++at;
-      for (int i = 0; !take(']'); ++i)
-        if ((i != 0 && !take(',')) || !value(path + "[" + std::to_string(i) + "]"))
-          return false;
-      return true;
-    }
-    if (text[at] == '"')
-      return string(values[path]);
-    const size_t begin = at;
-    while (at < text.size() &&
-           (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-'))
-      ++at;
-    values[path] = text.substr(begin, at - begin);
-    return at != begin;
-  }
-  std::string text;
-  size_t at = 0;
-};
-
 /// The requirements of SARIF 2.1.0: version, runs, tool.driver.name, and a message for each result;
 /// rules and locations that results name must exist.
 TEST(Reports, SarifHasWhatItMust) {
@@ -629,7 +561,7 @@ TEST(Reports, SarifHasWhatItMust) {
   uint32_t *out = memory.data();
   LaunchConfig config{.block = {64, 1, 1}, .observer = &checker};
   ASSERT_TRUE(machine::run(*module, "k", config, out).isOk());
-  Json sarif(checker.report().sarif());
+  ParsedJson sarif(checker.report().sarif());
   ASSERT_TRUE(sarif.parse()) << checker.report().sarif();
   std::map<std::string, std::string> &values = sarif.values;
   EXPECT_EQ(values[".version"], "2.1.0");
@@ -646,7 +578,7 @@ TEST(Reports, SarifHasWhatItMust) {
   EXPECT_EQ(values[place + ".region.startLine"], "12");
   const std::string related = ".runs[0].results[0].relatedLocations[0].physicalLocation";
   EXPECT_EQ(values[related + ".region.startLine"], "13");
-  Json json(checker.report().json());
+  ParsedJson json(checker.report().json());
   ASSERT_TRUE(json.parse()) << checker.report().json();
   EXPECT_EQ(json.values[".findings[0].kind"], "race");
   EXPECT_EQ(json.values[".findings[0].accesses[0].place.line"], "12");

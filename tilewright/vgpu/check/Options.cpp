@@ -1,7 +1,7 @@
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 #include "tilewright/vgpu/check/Checker.h"
 
-#include <charconv>
 #include <cstdlib>
 
 namespace tilewright::vgpu::check {
@@ -47,10 +47,10 @@ Status Options::setOrder(std::string_view order) {
   } else if (order == "latest") {
     completion = machine::Completion::latest;
   } else if (order.starts_with("seed:")) {
-    const std::string_view digits = order.substr(5);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
-    if (error != std::errc() || end != digits.data() + digits.size())
+    const std::optional<uint64_t> number = numberIn<uint64_t>(order.substr(5));
+    if (!number)
       return unknown("the order of asynchronous operations", order, "eager, latest or seed:7");
+    seed = *number;
     completion = machine::Completion::seeded;
   } else {
     return unknown("the order of asynchronous operations", order, "eager, latest or seed:7");
@@ -79,10 +79,10 @@ Result<Options> Options::fromEnvironment() {
   else
     return unknown("TILEWRIGHT_VGPU_REPORT_FORMAT", format, "text, json or sarif");
   if (const std::string_view limit = variable("TILEWRIGHT_VGPU_CHECK_LIMIT"); !limit.empty()) {
-    const auto [end, error] =
-        std::from_chars(limit.data(), limit.data() + limit.size(), options.limit);
-    if (error != std::errc() || end != limit.data() + limit.size() || options.limit == 0)
+    const auto number = numberIn<decltype(options.limit)>(limit);
+    if (!number || *number == 0)
       return unknown("TILEWRIGHT_VGPU_CHECK_LIMIT", limit, "a number of findings, at least 1");
+    options.limit = *number;
   }
   return options;
 }

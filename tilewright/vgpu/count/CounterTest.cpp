@@ -1,12 +1,12 @@
 // Counts that are known in advance.
 #include "tilewright/vgpu/count/Counter.h"
 
+#include "tilewright/support/testing/ParsedJson.h"
 #include "tilewright/vgpu/count/AccessModel.h"
 #include "tilewright/vgpu/machine/ObserverList.h"
 #include "tilewright/vgpu/machine/async/TensorMap.h"
 #include "tilewright/vgpu/machine/testing/Kernels.h"
 
-#include <cctype>
 #include <cstdlib>
 #include <numeric>
 
@@ -21,59 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string head = ".version 8.4\n.target sm_90a\n.address_size 64\n";
-
-/// Whether a text is JSON, by a minimal parser.
-class Json {
-public:
-  static bool isValid(const std::string &text) {
-    Json json(text);
-    return json.value() && (json.space(), json.at == text.size());
-  }
-
-private:
-  explicit Json(const std::string &text) : text(text) {}
-  void space() {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
-      ++at;
-  }
-  bool take(char c) {
-    space();
-    return at < text.size() && text[at] == c ? ++at : 0;
-  }
-  bool string() {
-    if (!take('"'))
-      return false;
-    for (; at < text.size() && text[at] != '"'; ++at)
-      if (static_cast<unsigned char>(text[at]) < 0x20 || (text[at] == '\\' && ++at == text.size()))
-        return false;
-    return take('"');
-  }
-  bool list(char end, bool hasKeys) {
-    if (take(end))
-      return true;
-    do
-      if ((hasKeys && !(string() && take(':'))) || !value())
-        return false;
-    while (take(','));
-    return take(end);
-  }
-  bool value() {
-    if (take('{'))
-      return list('}', true);
-    if (take('['))
-      return list(']', false);
-    space();
-    if (at < text.size() && text[at] == '"')
-      return string();
-    const size_t begin = at;
-    while (at < text.size() &&
-           (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-'))
-      ++at;
-    return at > begin;
-  }
-  const std::string &text;
-  size_t at = 0;
-};
 
 /// The counts of one warp of a kernel.
 template <typename... Values>
@@ -334,7 +281,7 @@ TEST(Count, AProductByTensorCoresIsItsClosedForm) {
   gemm.launch(threaded, &pool);
   EXPECT_EQ(threaded.report().toJson(), report.toJson());
 
-  EXPECT_TRUE(Json::isValid(report.toJson()));
+  EXPECT_TRUE(ParsedJson(report.toJson()).parse());
   EXPECT_THAT(report.toText(), HasSubstr("6291456 multiply-adds f16*f16+f32"));
 }
 
@@ -343,7 +290,7 @@ TEST(Count, ATimelineHasWarpsCopiesAndBarriers) {
   Counter counter({.hasTimeline = true});
   gemm.launch(counter);
   const std::string &text = counter.timeline();
-  EXPECT_TRUE(Json::isValid(text)) << text.substr(0, 400);
+  EXPECT_TRUE(ParsedJson(text).parse()) << text.substr(0, 400);
   if (const char *path = std::getenv("TILEWRIGHT_TEST_TIMELINE"))
     std::ofstream(path) << text;
   auto occurrences = [&](const std::string &what) {
@@ -366,7 +313,7 @@ TEST(Count, ATimelineHasWarpsCopiesAndBarriers) {
 
   Counter few({.hasTimeline = true, .maxTimelineEvents = 50});
   gemm.launch(few);
-  EXPECT_TRUE(Json::isValid(few.timeline()));
+  EXPECT_TRUE(ParsedJson(few.timeline()).parse());
   EXPECT_THAT(few.timeline(), HasSubstr("The limit of events was reached"));
   EXPECT_LT(few.timeline().size(), 20000u);
   EXPECT_EQ(few.report().toJson(), counter.report().toJson());

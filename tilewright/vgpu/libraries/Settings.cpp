@@ -1,10 +1,10 @@
 #include "tilewright/vgpu/libraries/Settings.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,14 +29,6 @@ static constexpr std::pair<std::string_view, Fault::Kind> kinds[] = {
     {"stale", Fault::Kind::stale},
 };
 
-static std::optional<uint64_t> numberIn(std::string_view text) {
-  uint64_t value = 0;
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
-
 /// Removes the text up to the separator from the front and returns it.
 static std::string_view takeWord(std::string_view &text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
@@ -60,7 +52,7 @@ static std::string parseFault(std::string_view text, Fault &fault) {
   while (!text.empty()) {
     std::string_view word = takeWord(text, ' ');
     const std::string_view key = takeWord(word, '=');
-    const std::optional<uint64_t> number = numberIn(word);
+    const std::optional<uint64_t> number = numberIn<uint64_t>(word);
     if (key == "number" && number && *number > 0)
       fault.number = *number;
     else if (key == "bytes" && number)
@@ -88,7 +80,7 @@ std::string parseFaults(std::string_view text, std::vector<Fault> &faults) {
 static std::optional<int> parseVersion(std::string_view text) {
   std::array<uint64_t, 3> parts = {};
   for (size_t i = 0; i < parts.size() && !text.empty(); ++i) {
-    const std::optional<uint64_t> part = numberIn(takeWord(text, '.'));
+    const std::optional<uint64_t> part = numberIn<uint64_t>(takeWord(text, '.'));
     if (!part || *part > 99)
       return std::nullopt;
     parts[i] = *part;

@@ -5,7 +5,7 @@
 #include "tilewright/plan/Verify.h"
 #include "tilewright/plan/testing/Plan.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/vgpu/nccl/testing/Nccl.h"
+#include "tilewright/vgpu/nccl/testing/Access.h"
 
 #include "gmock/gmock.h"
 
@@ -26,22 +26,11 @@ constexpr int ranks = 4;
 constexpr size_t count = 300;
 using Groups = std::vector<std::vector<int64_t>>;
 
-class Access final : public collective::DeviceAccess {
+class Access final : public DriverAccess {
 public:
   std::vector<std::unique_ptr<RankDevice>> devices;
   Status makeCurrent(int64_t rank) override {
     devices[static_cast<size_t>(rank)]->makeCurrent();
-    return Status();
-  }
-  Status copy(void *stream, std::byte *to, const std::byte *from, size_t bytes) override {
-    EXPECT_CUDA(cuda().cuMemcpyDtoDAsync_v2(reinterpret_cast<uint64_t>(to),
-                                            reinterpret_cast<uint64_t>(from), bytes,
-                                            static_cast<CUstream>(stream)));
-    return Status();
-  }
-  Status fillWithZeros(void *stream, std::byte *to, size_t bytes) override {
-    EXPECT_CUDA(cuda().cuMemsetD8Async(reinterpret_cast<uint64_t>(to), 0, bytes,
-                                       static_cast<CUstream>(stream)));
     return Status();
   }
 };

@@ -1,9 +1,9 @@
 #include "tilewright/vgpu/nccl/Settings.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/text/Number.h"
 
 #include <atomic>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,14 +18,6 @@ namespace tilewright::vgpu::nccl {
 static std::string_view valueOf(const char *variable) {
   const char *text = std::getenv(variable);
   return text ? text : "";
-}
-
-template <typename Number> static std::optional<Number> numberIn(std::string_view text) {
-  Number value{};
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || rest != text.data() + text.size())
-    return std::nullopt;
-  return value;
 }
 
 /// The non-empty words of a text between separators.

@@ -22,14 +22,6 @@ using Kind = OrderStep::Kind;
 /// Searching the order of longer blocks would take too long.
 constexpr size_t maxSteps = 20'000;
 
-bool hasCollective(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return stablehlo::isCollective(inner) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// The ops of a block as steps for the order search, as if some of its windows were emitted.
 class BlockSteps {
 public:
@@ -106,7 +98,7 @@ private:
       last = exchange(cost.collective(op), groups, std::move(after));
     } else {
       last = compute(cost.of(op), std::move(after));
-      problem.steps[last].isUrgent = op->getNumRegions() != 0 && hasCollective(op);
+      problem.steps[last].isUrgent = op->getNumRegions() != 0 && stablehlo::hasCollective(op);
     }
     if (hasEffects(op))
       lastEffect = last;

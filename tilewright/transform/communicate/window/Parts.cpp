@@ -3,6 +3,7 @@
 #include "tilewright/dialect/stablehlo/ShapedBuilder.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
+#include "tilewright/transform/FreeDims.h"
 #include "tilewright/transform/TypeOf.h"
 #include "tilewright/transform/communicate/Collective.h"
 
@@ -17,16 +18,6 @@ RankedTensorType resized(Value value, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(typeOf(value).getShape());
   shape[static_cast<size_t>(dim)] = size;
   return typeOf(value).clone(shape);
-}
-
-/// The dimensions of an operand that are neither batching nor contracting, in order.
-SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batching,
-                              ArrayRef<int64_t> contracting) {
-  SmallVector<int64_t> free;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (!llvm::is_contained(batching, dim) && !llvm::is_contained(contracting, dim))
-      free.push_back(dim);
-  return free;
 }
 
 SmallVector<int64_t> lhsFree(stablehlo::DotGeneralOp product) {

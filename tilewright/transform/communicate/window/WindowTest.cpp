@@ -3,10 +3,10 @@
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
 #include "tilewright/interpret/Checks.h"
-#include "tilewright/interpret/Evaluator.h"
 #include "tilewright/interpret/Types.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/transform/communicate/Passes.h"
+#include "tilewright/transform/communicate/testing/EveryRank.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/Quant.h"
@@ -21,7 +21,6 @@
 namespace tilewright::communicate {
 namespace {
 
-using interpret::RuntimeValue;
 using interpret::RuntimeValues;
 
 constexpr int ranks = 4;
@@ -195,25 +194,11 @@ protected:
   }
 
   std::vector<RuntimeValues> evaluate(mlir::ModuleOp module, bool isOfPartitions) {
-    std::mt19937 random(7);
-    auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-    std::vector<RuntimeValues> inputs(ranks);
-    for (RuntimeValues &own : inputs)
-      for (mlir::Type type : main.getArgumentTypes()) {
-        interpret::Context limits;
-        auto shape = *interpret::staticShapeOf(mlir::cast<mlir::RankedTensorType>(type));
-        interpret::Tensor tensor =
-            *interpret::Tensor::allocate(numerics::ElementType::i32, shape, limits);
-        for (int64_t i = 0; i < tensor.elementCount(); ++i)
-          tensor.set(i, numerics::Scalar::ofSigned(static_cast<int64_t>(random() % 9) - 4));
-        own.push_back(RuntimeValue(std::move(tensor)));
-      }
     const interpret::RankGrid grid =
         isOfPartitions ? interpret::RankGrid{1, ranks} : interpret::RankGrid{ranks, 1};
-    Result<std::vector<RuntimeValues>> results =
-        interpret::evaluateRanks(module, "main", grid, inputs, {});
-    EXPECT_TRUE(results.isOk()) << std::move(results).takeStatus().toString();
-    return results.isOk() ? *std::move(results) : std::vector<RuntimeValues>();
+    return evaluateOnEveryRank(module, grid, 7, [](mlir::Type type, std::mt19937 &random) {
+      return smallIntegers(type, random, 4);
+    });
   }
 
   /// Returns the number of windows.

@@ -3,6 +3,7 @@
 #include "tilewright/collective/nccl/NcclEngine.h"
 #include "tilewright/collective/testing/Processes.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/vgpu/nccl/testing/Access.h"
 
 #include <algorithm>
 #include <csignal>
@@ -84,28 +85,15 @@ std::string Trial::fault() const {
 }
 
 namespace {
-class Access final : public collective::DeviceAccess {
+class Access final : public DriverAccess {
 public:
   explicit Access(RankDevice &device) : device(device) {}
   Status makeCurrent(int64_t) override {
     device.makeCurrent();
     return Status();
   }
-  Status copy(void *stream, std::byte *to, const std::byte *from, size_t bytes) override {
-    return check(cuda().cuMemcpyDtoDAsync_v2(reinterpret_cast<uint64_t>(to),
-                                             reinterpret_cast<uint64_t>(from), bytes,
-                                             static_cast<CUstream>(stream)));
-  }
-  Status fillWithZeros(void *stream, std::byte *to, size_t bytes) override {
-    return check(cuda().cuMemsetD8Async(reinterpret_cast<uint64_t>(to), 0, bytes,
-                                        static_cast<CUstream>(stream)));
-  }
 
 private:
-  static Status check(CUresult result) {
-    return result == CUDA_SUCCESS ? Status()
-                                  : Status(Code::internal, concat("CUDA error ", result));
-  }
   RankDevice &device;
 };
 
