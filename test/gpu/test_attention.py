@@ -118,7 +118,7 @@ SPELLINGS = {
     "dropout": (dropped, "bfloat16", 1, 40, 40, 2, 2, 16),
 }
 MORE = {
-    f"{name}_{dtype}": (SPELLINGS[name][0], dtype, 2, 130, 130, 4, 4 if name in ("capped", "einsum_exact") else 2, 64)
+    f"{name}_{dtype}": (SPELLINGS[name][0], dtype, 2, 130, 130, 4, 4 if name in ("capped", "einsum_exact", "dropout") else 2, 64)
     for name in SPELLINGS
     for dtype in ("float16", "bfloat16", "float32")
     if dtype == "float32" or name != "einsum_exact"
