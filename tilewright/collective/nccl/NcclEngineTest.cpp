@@ -40,6 +40,18 @@ protected:
     return made.isOk() ? *std::move(made) : Communicators();
   }
   static Status statusOf(Result<Communicators> made) { return std::move(made).takeStatus(); }
+  /// Waits until another thread has made a call that begins with these words.
+  static void awaitCall(std::string_view words) {
+    const auto isMade = [&] {
+      const std::vector<std::string> calls = test::calls();
+      return std::any_of(calls.begin(), calls.end(),
+                         [&](const std::string &call) { return call.starts_with(words); });
+    };
+    const auto deadline = std::chrono::steady_clock::now() + 4s;
+    while (!isMade() && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(isMade()) << words;
+  }
 
   /// A call with one tensor; memory is not accessed.
   Call call(Kind kind, std::vector<int64_t> in, std::vector<int64_t> out,
@@ -251,7 +263,7 @@ TEST_F(NcclEngineTest, RevokeEndsAWaitForOtherRanks) {
   const Communicators ranks = prepare(*made, {{{}}});
   test::setState(abi::ncclInProgress);
   std::thread other([&] {
-    std::this_thread::sleep_for(20ms);
+    awaitCall("AllReduce(");
     made->revoke("rank 3 (process 1) was killed");
   });
   const auto begin = std::chrono::steady_clock::now();
@@ -331,9 +343,10 @@ TEST_F(NcclEngineTest, ShrinksWhatWasRevoked) {
 TEST_F(NcclEngineTest, MakesNewCommunicatorsIfTheOldOnesWereAborted) {
   const auto made = engine();
   prepare(*made, {});
+  test::clear();
   test::setState(abi::ncclInProgress);
   std::thread other([&] {
-    std::this_thread::sleep_for(20ms);
+    awaitCall("GroupEnd()");
     made->revoke("rank 1 died in a split");
   });
   const std::vector<DeviceClique> cliques = {{{{0, 1}, {2, 3}}}};
