@@ -139,7 +139,7 @@ Status killed(Process &self) {
       return status;
     if (status.isOk())
       return Status(Code::internal, "the other process did not die");
-    TILEWRIGHT_ASSIGN(killedAt, self.store.get("killed", after(5s)));
+    TILEWRIGHT_ASSIGN(killedAt, self.store.get("killed", after(20s)));
     const auto since = Clock::now() - Clock::time_point(Clock::duration(std::stoll(killedAt)));
     self.say(concat("after ", std::chrono::duration<double, std::milli>(since).count(),
                     " ms: ", status.toString()));
@@ -196,7 +196,7 @@ Status timed(Process &self) {
 /// Process 1 does not call MPI_Init, so MPI_Init of process 0 would wait forever.
 Status alone(Process &self) {
   if (self.job.process == 1)
-    return self.store.get("given up", after(10s)).takeStatus();
+    return self.store.get("given up", after(20s)).takeStatus();
   MpiEngine::Options options = self.options();
   options.connectTimeout = 1s;
   self.say(MpiEngine::connect(self.job, self.store, options).takeStatus().toString());
@@ -218,9 +218,7 @@ Status strange(Process &self) {
     TILEWRIGHT_TRY(self.store.put(concat(self.job.job, "/mpi/0/1"), "5"));
     return Status();
   }
-  MpiEngine::Options options = self.options();
-  options.connectTimeout = 2s;
-  self.say(MpiEngine::connect(self.job, self.store, options).takeStatus().toString());
+  self.say(MpiEngine::connect(self.job, self.store, self.options()).takeStatus().toString());
   return Status();
 }
 
