@@ -1,6 +1,6 @@
-"""A psum of 4 bytes from inside a JAX program, two processes of this host: ours and jaxlib's CPU with Gloo, in one run.
+"""A psum from inside a JAX program, of 4 bytes or more, two processes of this host: ours and jaxlib's CPU with Gloo, in one run.
 
-    python -m bench.collective.psum BUILD [--rounds=3] [--ordinary]
+    python -m bench.collective.psum BUILD [--bytes=4] [--rounds=3] [--ordinary]
 
 BUILD is an optimised build with the target tilewright_pjrt. Everything runs under `chrt -r 1` if that is allowed, so that other
 work of the machine disturbs both alike; `--ordinary` leaves the scheduler as it is, for a machine with nothing else to do. Rounds
@@ -26,7 +26,7 @@ from bench.collective.peers import ROOT, realtime
 from bench.collective.processes import free_port, slowest
 
 COUNT = 2
-CALLS, LOOPS, IN_A_LOOP = 3000, 20, 1000
+CALLS, LOOPS, IN_A_LOOP = 3000, 20, 1000  # of few bytes
 
 
 def worker():
@@ -62,25 +62,29 @@ def worker():
         x.block_until_ready()
         return (time.perf_counter() - begin) / times * 1e6
 
-    x = jax.make_array_from_callback((COUNT,), rows, lambda index: np.ones(COUNT, np.float32)[index])
-    here = jax.device_put(np.ones(1, np.float32), jax.local_devices()[0])
+    length = int(os.environ["BYTES"]) // 4
+    fewer = max(length // 2**12, 1)  # longer calls need fewer repetitions
+    calls, loops, inALoop = max(CALLS // fewer, 10), max(LOOPS // fewer, 3), max(IN_A_LOOP // fewer, 10)
+    x = jax.make_array_from_callback((COUNT * length,), rows, lambda index: np.ones(COUNT * length, np.float32)[index])
+    here = jax.device_put(np.ones(length, np.float32), jax.local_devices()[0])
     psum = mapped(lambda v: jax.lax.psum(v, "i"))
     mean = mapped(lambda v: jax.lax.psum(v, "i") * 0.5)
     plain = mapped(lambda v: v + 1)
     alone = jax.jit(lambda v: v + 1)
-    loop = mapped(lambda v: jax.lax.fori_loop(0, IN_A_LOOP, lambda _, v: jax.lax.psum(v, "i") * 0.5, v))
-    assert psum(x).addressable_data(0)[0] == COUNT and loop(x).addressable_data(0)[0] == 1
+    loop = mapped(lambda v: jax.lax.fori_loop(0, inALoop, lambda _, v: jax.lax.psum(v, "i") * 0.5, v))
+    assert np.all(psum(x).addressable_data(0) == COUNT) and np.all(loop(x).addressable_data(0) == 1)
     for f in psum, mean, plain, loop:
-        each(f, x, 20)
-    each(alone, here, 20)
+        each(f, x, min(20, calls))
+    chain(mean, x, calls)  # allocates what is in flight at a time
+    each(alone, here, min(20, calls))
 
     times = {}
     for name, measure in {
-        "psum": lambda: each(psum, x, CALLS),
-        "without psum": lambda: each(plain, x, CALLS),
-        "one device": lambda: each(alone, here, CALLS),
-        "chained": lambda: chain(mean, x, CALLS),
-        "in a loop": lambda: each(loop, x, LOOPS) / IN_A_LOOP,
+        "psum": lambda: each(psum, x, calls),
+        "without psum": lambda: each(plain, x, calls),
+        "one device": lambda: each(alone, here, calls),
+        "chained": lambda: chain(mean, x, calls),
+        "in a loop": lambda: each(loop, x, loops) / inALoop,
     }.items():
         psum(x).block_until_ready()  # both processes begin together
         times[name] = measure()
@@ -88,11 +92,11 @@ def worker():
     print(json.dumps(times))
 
 
-def job(build, side, prefix):
+def job(build, side, prefix, size):
     """Runs both processes; returns the slower one's time for each row."""
     port = free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
-    environment |= {"SIDE": side, "COORDINATOR": f"127.0.0.1:{port}", "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}",
+    environment |= {"SIDE": side, "BYTES": str(size), "COORDINATOR": f"127.0.0.1:{port}", "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}",
                     "TILEWRIGHT_LIBRARY": str(build / "lib/libtilewright_pjrt.so")}  # fmt: skip
     if side != "ours":
         environment |= {"JAX_PLATFORMS": "cpu", "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo"}
@@ -107,6 +111,7 @@ def job(build, side, prefix):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--bytes", type=int, default=4, help="of each process's operand, a multiple of 4")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ordinary", action="store_true")
     options = parser.parse_args()
@@ -115,9 +120,9 @@ def main():
     rounds = {"ours": [], "Gloo": []}
     for _ in range(options.rounds):
         for side, times in rounds.items():
-            times.append(job(options.build.resolve(), side, prefix))
+            times.append(job(options.build.resolve(), side, prefix, options.bytes))
     how = " ".join(prefix) or "ordinary scheduling"
-    print(f"\n4 B, 2 processes on {os.cpu_count()} cores, {how}, load {load:.1f} before (microseconds, best round in brackets)\n")
+    print(f"\n{options.bytes} B, 2 processes on {os.cpu_count()} cores, {how}, load {load:.1f} before (microseconds, best round in brackets)\n")
     print("| | ours | jaxlib with Gloo | ours / Gloo |\n|---|---|---|---|")
     for row in rounds["ours"][0]:
         times = {side: [each[row] for each in runs] for side, runs in rounds.items()}

@@ -98,6 +98,17 @@ struct RunMembership {
   std::vector<int64_t> members;
 };
 
+/// Memory whose tensors an engine's collectives read and write in place. Thread-safe. Blocks may
+/// outlive the engine, but not this object.
+class OperandMemory {
+public:
+  virtual ~OperandMemory() = default;
+  /// A block aligned to 64 bytes; null if none is free.
+  virtual std::byte *take(size_t bytes) = 0;
+  /// Returns a block. The pages of a large one go back to the system at once.
+  virtual void give(std::byte *block) = 0;
+};
+
 /// A transport for collectives: within a process, within a host, or between hosts. Thread-safe.
 class Engine {
 public:
@@ -108,6 +119,8 @@ public:
   /// collective return with this reason at once; revoke() does not wait for them. Does nothing if
   /// all ranks of the engine are in this process.
   virtual void revoke(const std::string &why) {}
+  /// Null if tensors at any address are alike to this engine.
+  virtual std::shared_ptr<OperandMemory> operandMemory() { return nullptr; }
 };
 
 } // namespace tilewright::collective

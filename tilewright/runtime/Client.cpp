@@ -137,7 +137,16 @@ void Client::addDevice(const DeviceDescription &description) {
     int64_t limit = options.runtime.memoryLimit;
     if (limit == 0)
       limit = kind->defaultMemoryLimit(memoryKind, place);
-    return std::make_shared<Allocator>(kind->rawMemory(memoryKind, place),
+    std::unique_ptr<RawMemory> raw = kind->rawMemory(memoryKind, place);
+    if (others && kind->isHostMemory(deviceKind)) {
+      auto heap = std::make_unique<OperandHeap>(
+          std::move(raw), OperandHeap::Settings{static_cast<size_t>(options.runtime.cacheBytes),
+                                                options.runtime.prefault});
+      heap->use(others->operandMemory());
+      operandHeap = heap.get();
+      raw = std::move(heap);
+    }
+    return std::make_shared<Allocator>(std::move(raw),
                                        Allocator::Limits{limit, options.runtime.cacheBytes});
   };
   int kindNumber = 0;
@@ -170,6 +179,12 @@ void Client::addDevice(const DeviceDescription &description) {
   allDevices.push_back(device.get());
   localDevices.push_back(device.get());
   ownedDevices.push_back(std::move(device));
+}
+
+void Client::useOperandMemory(std::shared_ptr<collective::OperandMemory> memory) {
+  // Cached blocks are of the memory that was used before.
+  if (operandHeap && operandHeap->use(std::move(memory)))
+    hostMemory->trim();
 }
 
 Client::~Client() {

@@ -9,6 +9,7 @@
 #include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/Memory.h"
+#include "tilewright/runtime/OperandHeap.h"
 #include "tilewright/runtime/Processes.h"
 #include "tilewright/support/Options.h"
 
@@ -89,6 +90,8 @@ private:
   void addDevice(const DeviceDescription &description);
   void addDeviceElsewhere(int process, int localId, const std::string &kindName);
   Result<std::unique_ptr<collective::DeviceEngine>> connectOwnDevices(uint64_t number);
+  /// Allocates host memory that the engine between processes need not copy.
+  void useOperandMemory(std::shared_ptr<collective::OperandMemory> memory);
   std::unique_ptr<Device> makeDevice(int process, int localId, const std::string &kindName);
 
   const ClientOptions options;
@@ -104,6 +107,8 @@ private:
   std::vector<Device *> allDevices, localDevices;
   std::vector<Memory *> localMemories;
   std::shared_ptr<Allocator> hostMemory; // shared by all devices
+  /// The source of hostMemory, if collectives of several processes have their operands there.
+  OperandHeap *operandHeap = nullptr;
   std::atomic<int64_t> nextRun = 1;
   /// Held while a launch is queued on several devices, so that all devices queue launches in the
   /// same order.

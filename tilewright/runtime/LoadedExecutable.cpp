@@ -154,6 +154,7 @@ Status LoadedExecutable::agreeWithOtherProcesses(const DeviceProgram &code) {
   Result<std::shared_ptr<Processes::Epoch>> epoch = processes.agree(plan, assignment.devices);
   if (!epoch.isOk())
     return std::move(epoch).takeStatus().during(concat("loading '", program->name, "'"));
+  client.useOperandMemory(Processes::operandMemory(**epoch));
   if (!code.deviceCliques().empty()) {
     deviceCollectives = &processes.deviceCollectives(**epoch, client.backend());
     keptEpoch = *epoch;

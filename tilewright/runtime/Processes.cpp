@@ -95,6 +95,7 @@ public:
   collective::Membership membership;
   std::shared_ptr<collective::record::Recorder> recorder;
   const char *engineName = "";
+  std::shared_ptr<collective::OperandMemory> operandMemory;
   bool isRecorded = false;
   std::unique_ptr<collective::Engine> engine;
 
@@ -221,6 +222,7 @@ Processes::connect(const collective::membership::View &view) {
                       collective::hosts::HostsEngine::connect(membership, *epoch->notes, options));
     epoch->engineName = "hosts";
   }
+  epoch->operandMemory = epoch->engine->operandMemory();
   epoch->watch = group->watch(view.epoch, [epoch = epoch.get(), engine = epoch->engine.get(),
                                            job](const collective::membership::Reason &why) {
     // A process that left cleanly has completed its part of all collectives in flight.
@@ -258,6 +260,15 @@ Status Processes::record(Epoch &epoch) const {
 std::shared_ptr<collective::record::Recorder> Processes::flightRecorder() const {
   std::lock_guard lock(mutex);
   return latest->recorder;
+}
+
+std::shared_ptr<collective::OperandMemory> Processes::operandMemory(const Epoch &epoch) {
+  return epoch.operandMemory;
+}
+
+std::shared_ptr<collective::OperandMemory> Processes::operandMemory() const {
+  std::lock_guard lock(mutex);
+  return latest->operandMemory;
 }
 
 /// Runs on the thread that reconnects the surviving processes.

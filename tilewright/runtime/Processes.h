@@ -78,6 +78,10 @@ public:
   /// the other.
   Result<std::shared_ptr<collective::Communicator>>
   communicator(Epoch &epoch, std::span<const int> ids, size_t rank);
+  /// Memory whose tensors this epoch's collectives between processes of a host need not copy; may
+  /// be null.
+  static std::shared_ptr<collective::OperandMemory> operandMemory(const Epoch &epoch);
+  std::shared_ptr<collective::OperandMemory> operandMemory() const;
   /// The collectives that devices execute in this epoch; valid as long as the epoch.
   DeviceCollectives &deviceCollectives(Epoch &epoch, Backend &backend);
 

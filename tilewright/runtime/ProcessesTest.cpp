@@ -1,4 +1,5 @@
 #include "tilewright/collective/record/Diagnosis.h"
+#include "tilewright/collective/shm/Arena.h"
 #include "tilewright/runtime/testing/Sums.h"
 
 #include <gmock/gmock.h>
@@ -74,6 +75,14 @@ protected:
     for (const Event &done : run.done)
       TILEWRIGHT_TRY(done.await());
     return read(*run.results[0][0]);
+  }
+
+  /// Whether collectives of the current epoch use a new block of this size in place.
+  static bool usesInPlace(const Client &client, size_t bytes) {
+    auto block = client.addressableDevices()[0]->defaultMemory().allocate(bytes, {});
+    const auto memory =
+        std::dynamic_pointer_cast<collective::shm::Arena>(client.processes()->operandMemory());
+    return block.isOk() && memory && memory->contains(block->data(), bytes);
   }
 
   std::string notes = "off";
@@ -153,6 +162,15 @@ TEST_F(ProcessesTest, AProgramRunsOnAllTogether) {
     ASSERT_TRUE(own.isOk()) << std::move(own).takeStatus().toString();
     EXPECT_EQ(*own, std::vector<float>(length, 21 * round));
     EXPECT_EQ(*other.get(), *own);
+  }
+}
+
+TEST_F(ProcessesTest, CollectivesUseLargeBlocksInPlace) {
+  makeBoth();
+  for (const std::unique_ptr<Client> &client : clients) {
+    EXPECT_TRUE(usesInPlace(*client, 1 << 20));
+    EXPECT_TRUE(usesInPlace(*client, 16 << 10));
+    EXPECT_FALSE(usesInPlace(*client, 4 << 10)); // travels in a slot
   }
 }
 
@@ -244,6 +262,7 @@ TEST_F(ProcessesTest, AfterAFailureProgramsAreLoadedAgain) {
                              0};
   auto [first, second] = loadBoth(sum(), sum());
   ASSERT_TRUE(first.isOk() && second.isOk());
+  EXPECT_TRUE(usesInPlace(*clients[0], 1 << 20)); // the block is cached from then on
   auto other = std::async(std::launch::async, [&] { return runOn(**second, 1); });
   EXPECT_FALSE(runOn(**first, 1).isOk());
   EXPECT_FALSE(other.get().isOk());
@@ -252,6 +271,7 @@ TEST_F(ProcessesTest, AfterAFailureProgramsAreLoadedAgain) {
   auto [again, alsoAgain] = loadBoth(sum(), sum());
   ASSERT_TRUE(again.isOk()) << std::move(again).takeStatus().toString();
   ASSERT_TRUE(alsoAgain.isOk()) << std::move(alsoAgain).takeStatus().toString();
+  EXPECT_TRUE(usesInPlace(*clients[0], 1 << 20));
   auto third = std::async(std::launch::async, [&] { return runOn(**alsoAgain, 10); });
   auto own = runOn(**again, 1);
   ASSERT_TRUE(own.isOk()) << std::move(own).takeStatus().toString();

@@ -283,6 +283,7 @@ HostsEngine::HostsEngine(std::shared_ptr<Job> job) : job(std::move(job)) {}
 HostsEngine::~HostsEngine() = default;
 void HostsEngine::revoke(const std::string &why) { job->fail(why); }
 shm::Arena &HostsEngine::arena() { return *job->host->arena; }
+std::shared_ptr<OperandMemory> HostsEngine::operandMemory() { return job->host->arena; }
 messages::Traffic HostsEngine::traffic() { return job->mesh->traffic(); }
 
 Result<std::unique_ptr<HostsEngine>>

@@ -49,6 +49,7 @@ public:
   Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
   void revoke(const std::string &why) override;
   shm::Arena &arena();
+  std::shared_ptr<OperandMemory> operandMemory() override;
   /// Bytes that this process has sent to other processes.
   messages::Traffic traffic();
 

@@ -16,6 +16,7 @@ public:
                  std::string name);
   Result<std::unique_ptr<Communicator>> join(const RunMembership &own) override;
   void revoke(const std::string &why) override { engine->revoke(why); }
+  std::shared_ptr<OperandMemory> operandMemory() override { return engine->operandMemory(); }
 
   class Calls; // cache of a rank's calls; RecordedEngine.cpp
   /// State that communicators need even after the engine is destroyed.

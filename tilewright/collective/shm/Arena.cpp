@@ -98,11 +98,31 @@ void Arena::free(std::byte *piece) {
     }
 }
 
+/// Returns the pages of a range of the file to the kernel; its bytes read 0 from then on.
+static void punch(const Mapping &mapping, size_t offset, size_t bytes) {
+  (void)fallocate(mapping.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  static_cast<off_t>(offset), static_cast<off_t>(bytes));
+}
+
+void Arena::give(std::byte *piece) {
+  // Smaller pieces are reused before long, and a call of the kernel costs more than their pages.
+  constexpr size_t leastBytes = size_t(1) << 20;
+  size_t bytes = 0;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = pieces.find(offsetOf(piece)); found != pieces.end())
+      bytes = found->second;
+  }
+  // Before the piece is free: afterwards its bytes may be another caller's.
+  if (bytes >= leastBytes)
+    punch(*mapping, offsetOf(piece), bytes);
+  free(piece);
+}
+
 void Arena::trim() {
   std::lock_guard lock(mutex);
   for (auto [offset, bytes] : gaps)
-    (void)fallocate(mapping->descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    punch(*mapping, offset, bytes);
 }
 
 size_t Arena::largestFree() const {

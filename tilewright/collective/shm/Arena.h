@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_COLLECTIVE_SHM_ARENA_H
 #define TILEWRIGHT_COLLECTIVE_SHM_ARENA_H
 
-#include "tilewright/support/Status.h"
+#include "tilewright/collective/Communicator.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,10 +37,12 @@ private:
 
 /// Allocates memory from a mapping. Tensors in the arena need no copies: other processes of the
 /// host read them in place. The mapping only reserves address space; pages are allocated when they
-/// are first written. Thread-safe. Allocations may outlive the engine, but not the arena.
+/// are first written. allocate() and free() keep pages for the next user, take() and give() are for
+/// memory that many others share. Thread-safe. Allocations may outlive the engine, but not the
+/// arena.
 ///
 ///   std::byte *weights = arena->allocate(bytes);   // null if the arena is full
-class Arena {
+class Arena final : public OperandMemory {
 public:
   /// The first `reserved` bytes of the mapping are never allocated.
   Arena(std::shared_ptr<Mapping> mapping, size_t reserved);
@@ -48,6 +50,8 @@ public:
   static constexpr size_t alignment = 64;
   std::byte *allocate(size_t bytes);
   void free(std::byte *piece);
+  std::byte *take(size_t bytes) override { return allocate(bytes); }
+  void give(std::byte *piece) override;
   /// Returns the pages of free blocks to the kernel.
   void trim();
 

@@ -38,6 +38,7 @@ public:
   void revoke(const std::string &why) override;
   /// The arena of this process.
   Arena &arena();
+  std::shared_ptr<OperandMemory> operandMemory() override;
   /// The progress engine of a rank, for engines that combine several transports.
   ProgressEngine &progressEngine(int64_t rank);
 

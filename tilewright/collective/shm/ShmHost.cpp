@@ -56,7 +56,7 @@ Result<std::shared_ptr<Host>> Host::create(const Membership &membership, KeyValu
   TILEWRIGHT_ASSIGN(std::shared_ptr<Mapping> mapping,
                     Mapping::create(options.arenaBytes + (reserved + 4095) / 4096 * 4096));
   std::shared_ptr<Host> host(new Host(membership, options));
-  host->arena = std::make_unique<Arena>(mapping, reserved);
+  host->arena = std::make_shared<Arena>(mapping, reserved);
   // Unwritten pages of the file are zero, which is a valid initial state of a board.
   host->board = reinterpret_cast<ProcessBoard *>(mapping->base());
   host->board->magic = boardMagic;
@@ -160,6 +160,7 @@ ShmEngine::ShmEngine(std::shared_ptr<Host> host) : host(std::move(host)) {}
 ShmEngine::~ShmEngine() = default;
 void ShmEngine::revoke(const std::string &why) { host->fail(why); }
 Arena &ShmEngine::arena() { return *host->arena; }
+std::shared_ptr<OperandMemory> ShmEngine::operandMemory() { return host->arena; }
 ProgressEngine &ShmEngine::progressEngine(int64_t rank) { return *host->progressEngines.at(rank); }
 
 Result<std::unique_ptr<ShmEngine>>

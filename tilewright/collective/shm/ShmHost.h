@@ -44,7 +44,7 @@ public:
   /// not support a barrier issued by the sleeper (membarrier).
   const bool isFenced;
   FailureBox failure;
-  std::unique_ptr<Arena> arena;
+  std::shared_ptr<Arena> arena;
   ProcessBoard *board = nullptr; // of this process
   std::map<int64_t, std::unique_ptr<ProgressEngine>> progressEngines;
   std::unique_ptr<ProgressThread> progressThread;

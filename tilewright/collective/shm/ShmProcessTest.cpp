@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <sched.h>
+#include <sys/stat.h>
 #include <time.h>
 
 namespace tilewright::collective::shm {
@@ -83,6 +85,30 @@ TEST(ShmEngine, RanksThatTheKernelPutsOnOneCoreDoNotSpinForEachOther) {
     });
   for (size_t rank : {0, 1})
     EXPECT_EQ(processes.end(rank), "") << processes.said(rank);
+}
+
+TEST(Arena, GivingALargePieceReturnsItsPages) {
+  auto mapping = Mapping::create(64 << 20);
+  ASSERT_TRUE(mapping.isOk());
+  Arena arena(*mapping, 100);
+  const auto pages = [&] {
+    struct stat file = {};
+    EXPECT_EQ(fstat((*mapping)->descriptor(), &file), 0);
+    return file.st_blocks;
+  };
+  std::byte *neighbour = arena.take(1000), *large = arena.take(8 << 20), *next = arena.take(1000);
+  std::memset(neighbour, 1, 1000);
+  std::memset(large, 2, 8 << 20);
+  std::memset(next, 3, 1000);
+  const auto before = pages();
+  arena.give(large);
+  EXPECT_LE(pages(), before - (7 << 20) / 512);
+  // The pages at both ends are shared with the neighbours, and keep their bytes.
+  EXPECT_EQ(neighbour[999], std::byte(1));
+  EXPECT_EQ(next[0], std::byte(3));
+  EXPECT_EQ(arena.take(8 << 20), large);
+  arena.free(large);
+  EXPECT_EQ(arena.take(8 << 20), large);
 }
 
 TEST(Arena, PiecesAreReusedAndJoined) {
