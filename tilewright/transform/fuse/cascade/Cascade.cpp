@@ -35,6 +35,8 @@ std::string_view nameOf(Condition condition) {
     return "range";
   case Condition::distributivity:
     return "distributivity";
+  case Condition::visibility:
+    return "visibility";
   }
   return "";
 }

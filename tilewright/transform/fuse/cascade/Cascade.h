@@ -8,6 +8,7 @@
 #include "mlir/IR/Block.h"
 
 #include <memory>
+#include <set>
 
 namespace tilewright::cascade {
 
@@ -23,10 +24,14 @@ enum class Condition : uint8_t {
   rank,           ///< the map is a polynomial of few terms in the earlier results
   range,          ///< an exponent is bounded by the maximum that it subtracts
   distributivity, ///< the rescaling distributes over the combiner
+  visibility,     ///< all earlier results that only some elements read are read by the same ones
 };
 std::string_view nameOf(Condition condition);
 
 enum class Combiner : uint8_t { sum, product, maximum, minimum, other };
+
+/// Masks that must all be true, or false, at an element.
+using Conjunction = std::set<std::pair<unsigned, bool>>;
 
 /// How a map depends on the parameters, the results of earlier reductions of the same pass:
 ///
@@ -49,6 +54,12 @@ struct Form {
   /// the map itself.
   std::vector<std::vector<int>> derivatives = {{}};
   Linear offset;
+  /// The parameters (by node) that only some elements of a row read, because a select chooses
+  /// something else at the others, and the masks under which an element reads them: all masks of
+  /// one conjunction. In a row without such an element these parameters must have no effect, not
+  /// even if they are NaN. A partial result ends with whether any of its elements reads them.
+  std::set<unsigned> hidden;
+  std::set<Conjunction> readers;
 
   bool isIndependent() const {
     return factor.empty() && exponent.empty() && variables.empty() && offset.empty();

@@ -193,6 +193,39 @@ const Program programs[] = {
        Text value = p.sub("%x", p.add(s.m, p.log(s.l)));
        p.result(p.sum(p.mul(value, value)));
      }},
+    {"log-probability of a label that is none of the columns", "0, 0, 0",
+     [](ProgramText &p) {
+       Softmax s(p, "%x");
+       Text at = p.compare("EQ", p.positions(), p.number("-1.0"));
+       Text value = p.sub("%x", p.add(s.m, p.log(s.l)));
+       p.result(p.sum(p.select(at, value, p.number("0.0"))));
+     }},
+    {"softmax of masked scores, 0 in rows that are masked entirely, times a matrix", "0, 0, 0",
+     [](ProgramText &p) {
+       Text isVisible = p.compare("LE", p.positions(), "%b");
+       Softmax s(p, p.select(isVisible, "%x", p.number(p.infinity(true))));
+       p.result(p.dot(p.select(isVisible, p.div(s.e, s.l), p.number("0.0"))));
+     }},
+    {"layer norm of the elements before a position or after it, times a matrix", "0, 0, 0, 0",
+     [](ProgramText &p) {
+       Text d = p.sub("%x", mean(p, "%x")), v = p.sum(p.mul(d, d));
+       Text normal = p.mul(d, inverseRoot(p, v)), zero = p.number("0.0");
+       p.result(p.dot(p.select(p.compare("LE", p.positions(), "%b"), normal, zero)));
+       p.result(p.dot(p.select(p.compare("LE", p.positions(), "%b"), zero, normal)));
+     }},
+    {"differences from a sum, times numbers of which infinite ones are masked", "0, 0",
+     [](ProgramText &p) {
+       Text d = p.sub("%b", p.sum(p.op("tanh", {"%x"})));
+       Text value = p.mul("%y", p.add(p.op("tanh", {"%x"}), d));
+       p.result(p.sum(p.select(p.isFinite("%y"), value, p.number("0.0"))));
+     }},
+    {"differences from two sums under two masks", "0, 0, 1 visibility",
+     [](ProgramText &p) {
+       Text x = p.sub("%x", p.sum("%x")), y = p.sub("%y", p.sum("%y")), zero = p.number("0.0");
+       Text before = p.select(p.compare("LE", p.positions(), "%b"), x, zero);
+       Text after = p.select(p.compare("GT", p.positions(), "%b"), y, zero);
+       p.result(p.sum(p.add(before, after)));
+     }},
     {"a sum that does not start from zero", "0, 1 identity",
      [](ProgramText &p) { p.result(p.reduce("add", "1.0", p.exp(p.sub("%x", p.max("%x"))))); }},
 };

@@ -12,6 +12,8 @@ namespace tilewright::cascade {
 
 /// The maximum number of tensors in a partial result.
 static constexpr size_t maxParts = 8;
+/// The maximum number of conjunctions of masks under which an element reads an earlier result.
+static constexpr size_t maxConjunctions = 8;
 
 namespace {
 
@@ -44,6 +46,7 @@ private:
   bool addDerivatives();
   bool boundExponent();
   bool distribute();
+  bool findHidden();
   bool findOffset();
   bool isBoundOf(const Node &parameter, const Reduction *&bounded) const;
   bool isNonNegative(const Node &value);
@@ -298,6 +301,52 @@ bool Decision::distribute() {
   return false;
 }
 
+/// Finds the parameters that selects hide from some elements.
+bool Decision::findHidden() {
+  // Users have higher numbers than their operands. No condition at all is one empty conjunction.
+  std::map<unsigned, std::set<Conjunction>, std::greater<>> work = {
+      {reduction.maps[0]->id, {Conjunction()}}};
+  std::map<unsigned, std::set<Conjunction>> found;
+  while (!work.empty()) {
+    auto [id, readers] = *work.begin();
+    work.erase(work.begin());
+    if (readers.contains({}))
+      readers = {Conjunction()};
+    if (readers.size() > maxConjunctions)
+      return fail(Condition::visibility, concat(toString(node(id)), " is read under more than ",
+                                                maxConjunctions, " combinations of masks"));
+    found[id] = readers;
+    for (auto [index, operand] : llvm::enumerate(node(id).operands)) {
+      if (!normalizer.isLiveNode(*operand))
+        continue;
+      const bool isChoice = node(id).onAxis && node(id).isOp("select") && index > 0;
+      for (Conjunction reader : readers) {
+        if (isChoice)
+          reader.insert({node(id).operands[0]->id, index == 1});
+        work[operand->id].insert(std::move(reader));
+      }
+    }
+  }
+  std::vector<unsigned> parameters = form.variables;
+  for (const auto &[id, power] : form.factor)
+    parameters.push_back(id);
+  for (const auto &[factors, coefficient] : form.exponent)
+    for (auto [id, power] : factors)
+      parameters.push_back(id);
+  for (unsigned id : parameters) {
+    const std::set<Conjunction> &readers = found[id];
+    if (readers.empty() || readers.contains({}))
+      continue;
+    if (!form.hidden.empty() && form.readers != readers)
+      return fail(Condition::visibility,
+                  concat(toString(node(id)), " is read by other elements than ",
+                         toString(node(*form.hidden.begin()))));
+    form.hidden.insert(id);
+    form.readers = readers;
+  }
+  return true;
+}
+
 bool Decision::run() {
   if (reduction.combiner == Combiner::product || reduction.combiner == Combiner::other)
     return distribute();
@@ -306,7 +355,7 @@ bool Decision::run() {
     return true;
   form.offset.clear();
   return separate() && findFactorAndVariables() && distribute() && addDerivatives() &&
-         boundExponent();
+         boundExponent() && findHidden();
 }
 
 } // namespace

@@ -280,14 +280,40 @@ Value Emitter::emitDerivative(const Form &form, const std::vector<int> &order, T
         scale = 0;
     if (scale == 0)
       continue;
+    // A mask chooses: as a factor, it would make NaN of an infinite element that it hides.
+    Value mask;
+    llvm::erase_if(factors, [&](auto &factor) {
+      const Node &condition = *cascade.nodes.node(factor.first);
+      if (!condition.element.isInteger(1) || factor.second < 0)
+        return false;
+      mask = b.both(mask, atElements(emit(condition)));
+      return true;
+    });
     Value value = emitProduct(scale, factors, element, &form);
     if (Value exponent = emitLinear(term.exponent, element))
       value = binary(
           "multiply", value,
           stablehlo::ExponentialOp::create(b.builder, b.location, exponent.getType(), exponent));
+    if (mask)
+      value = b.select(mask, atElements(value), atElements(number(0, element)));
     total = total ? binary("add", total, value) : value;
   }
   return atElements(total);
+}
+
+Value Emitter::emitReaders(const Form &form) {
+  Value any;
+  for (const Conjunction &reader : form.readers) {
+    Value all;
+    for (auto [id, isTrue] : reader) {
+      Value mask = atElements(emit(*cascade.nodes.node(id)));
+      if (!isTrue)
+        mask = stablehlo::NotOp::create(b.builder, b.location, mask.getType(), mask);
+      all = b.both(all, mask);
+    }
+    any = any ? b.binary<stablehlo::OrOp>(any, all) : all;
+  }
+  return any;
 }
 
 } // namespace tilewright::cascade

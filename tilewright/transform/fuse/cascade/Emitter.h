@@ -34,6 +34,8 @@ public:
   mlir::Value emitMap(const Form &form, const Node &map);
   /// The derivative of the map by its variables, divided by the factorials of `order`.
   mlir::Value emitDerivative(const Form &form, const std::vector<int> &order, mlir::Type element);
+  /// Whether an element of the slice reads the parameters that the form hides from some elements.
+  mlir::Value emitReaders(const Form &form);
   /// A sum of products of parameters, as numbers of type `element`; null if it has no terms.
   mlir::Value emitLinear(const Linear &sum, mlir::Type element);
   /// The part of a tensor that the slice covers; `dim` is the tensor's dimension along the axis.

@@ -90,6 +90,23 @@ static SmallVector<Type> rowTypes(const Reduction &reduction, const Space &space
   return types;
 }
 
+/// For each row, whether any of its elements is true.
+static Value anyOf(ShapedBuilder &b, Value mask, const Space &space) {
+  auto type = RankedTensorType::get({}, b.builder.getI1Type());
+  Value no = b.constant(DenseElementsAttr::get(type, false));
+  SmallVector<int64_t> shape;
+  for (int64_t dim : space.rowDims())
+    shape.push_back(space.shape[static_cast<size_t>(dim)]);
+  auto reduce = stablehlo::ReduceOp::create(b.builder, b.location, TypeRange(type.clone(shape)),
+                                            mask, no, space.axes);
+  OpBuilder::InsertionGuard guard(b.builder);
+  Block *body =
+      b.builder.createBlock(&reduce.getBody(), {}, {type, type}, {b.location, b.location});
+  Value either = b.binary<stablehlo::OrOp>(body->getArgument(0), body->getArgument(1));
+  stablehlo::ReturnOp::create(b.builder, b.location, either);
+  return reduce.getResult(0);
+}
+
 std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Values &parameters) {
   const Reduction &reduction = cascade.reductions[index];
   Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::partial, slice);
@@ -131,6 +148,10 @@ std::vector<Value> Online::partsOf(unsigned index, const Slice &slice, const Val
     copy->setOperand(1 - side, other);
     parts.push_back(copy->getResult(0));
   }
+  if (!reduction.form.hidden.empty()) {
+    ShapedBuilder b(builder, loc);
+    parts.push_back(anyOf(b, emitter.emitReaders(reduction.form), cascade.space()));
+  }
   return parts;
 }
 
@@ -168,6 +189,19 @@ Value Online::spread(unsigned index, Value row, Type like) {
   return b.broadcast(b.reshape(row, withoutOnes(typeOf(row).getShape())), type.getShape(), dims);
 }
 
+Value Online::ifRead(unsigned index, unsigned parameter, const std::vector<Value> &parts,
+                     Value value, double otherwise) {
+  if (!cascade.reductions[index].form.hidden.contains(parameter))
+    return value;
+  ShapedBuilder b(builder, loc);
+  Value isRead = spread(index, parts.back(), typeOf(parts[0]).clone(builder.getI1Type()));
+  auto type = typeOf(value);
+  Value number = b.constant(
+      DenseElementsAttr::get(type.clone(ArrayRef<int64_t>()),
+                             Attribute(builder.getFloatAttr(type.getElementType(), otherwise))));
+  return b.select(isRead, value, b.broadcast(number, type.getShape()));
+}
+
 /// The number of ways to choose `k` of `n`.
 static double choose(int n, int k) {
   double ways = 1;
@@ -190,9 +224,8 @@ std::vector<Value> Online::move(unsigned index, const std::vector<Value> &parts,
   SmallVector<Value> shifts;
   for (unsigned variable : form.variables) {
     const Node &node = *cascade.nodes.node(variable);
-    shifts.push_back(
-        spread(index, b.subtract(after.emitVariable(form, node), before.emitVariable(form, node)),
-               parts[0].getType()));
+    Value shift = b.subtract(after.emitVariable(form, node), before.emitVariable(form, node));
+    shifts.push_back(ifRead(index, variable, parts, spread(index, shift, parts[0].getType()), 0));
   }
   std::vector<Value> moved;
   for (const std::vector<int> &order : form.derivatives) {
@@ -233,10 +266,14 @@ std::vector<Value> Online::move(unsigned index, const std::vector<Value> &parts,
       factor =
           b.select(isFinite, factor, b.broadcast(after.number(1, type), typeOf(factor).getShape()));
     }
-    factor = spread(index, factor, parts[0].getType());
+    // The exponent is a single parameter (Decide).
+    factor = ifRead(index, form.exponent.begin()->first[0].first, parts,
+                    spread(index, factor, parts[0].getType()), 1);
     for (Value &part : moved)
       part = b.multiply(part, factor);
   }
+  if (!form.hidden.empty())
+    moved.push_back(parts.back());
   return moved;
 }
 
@@ -257,7 +294,12 @@ std::vector<Value> Online::combine(unsigned index, const std::vector<Value> &a,
     return {results.begin(), results.end()};
   }
   std::vector<Value> results;
-  for (auto [left, right] : llvm::zip(a, c))
+  for (auto [left, right] : llvm::zip(a, c)) {
+    // Whether any element reads the hidden parameters.
+    if (!reduction.form.hidden.empty() && left == a.back()) {
+      results.push_back(b.binary<stablehlo::OrOp>(left, right));
+      break;
+    }
     switch (reduction.combiner) {
     case Combiner::product:
       results.push_back(b.multiply(left, right));
@@ -272,6 +314,7 @@ std::vector<Value> Online::combine(unsigned index, const std::vector<Value> &a,
     case Combiner::other:
       results.push_back(b.add(left, right));
     }
+  }
   return results;
 }
 
@@ -284,7 +327,9 @@ SmallVector<Value, 1> Online::complete(unsigned index, const std::vector<Value> 
   Emitter emitter(builder, loc, cascade, pass, parameters, Emitter::Stage::final);
   Value result = parts[0];
   for (auto [id, power] : reduction.form.factor) {
-    Value factor = spread(index, emitter.emit(*cascade.nodes.node(id)), result.getType());
+    Value factor =
+        ifRead(index, id, parts,
+               spread(index, emitter.emit(*cascade.nodes.node(id)), result.getType()), 1);
     for (int i = 0; i < std::abs(power); ++i)
       result =
           power > 0 ? b.multiply(result, factor) : b.binary<stablehlo::DivideOp>(result, factor);

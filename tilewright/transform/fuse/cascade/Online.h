@@ -16,7 +16,7 @@ struct Slice {
 };
 
 /// The results of the reductions of some elements of each row: for each reduction of the pass, the
-/// sums of its map and of the map's derivatives.
+/// sums of its map and of the map's derivatives, and whether any element reads hidden parameters.
 ///
 /// They are relative to parameters that follow from the partial results before them
 /// (Online::parametersOf): sums depend on the maximum so far, for example. `count` is the number of
@@ -66,6 +66,9 @@ private:
   /// Applies the factor and the offset.
   llvm::SmallVector<Value, 1> complete(unsigned index, const std::vector<Value> &parts,
                                        const Values &parameters);
+  /// The value, or a number in rows whose elements do not read the parameter (Form::hidden).
+  Value ifRead(unsigned index, unsigned parameter, const std::vector<Value> &parts, Value value,
+               double otherwise);
   /// A number for each row, repeated to the shape of a part.
   Value spread(unsigned index, Value row, mlir::Type like);
 
