@@ -2,10 +2,11 @@
 
     python -m bench.collective.overlap BUILD [--ranks=2,4] [--link=slow,shm] [--rate=200mbit] [--rounds=20] [--predict] [--json=FILE]
 
-BUILD has the target tilewright_pjrt (and tilewright, for --predict). Each program runs in four forms, one step of each in every round, all in the
+BUILD has the target tilewright_pjrt (and tilewright, for --predict). Each program runs in five forms, one step of each in every round, all in the
 same processes, so that other work of the machine disturbs them alike:
 
     measured       communicate.overlap=true, the default
+    for the link   the same with communicate.cluster: a file with the rates of the link and of products here
     no overlap     communicate.overlap=false: every collective completes before the next step begins
     compute        the same program without its collectives
     comm           its collectives alone
@@ -37,7 +38,7 @@ from bench.collective.peers import ROOT
 from bench.collective.processes import free_port
 
 HOSTS = {"twlap0": "10.83.8.1", "twlap1": "10.83.8.2"}
-FORMS = ("measured", "no overlap", "compute", "comm")
+FORMS = ("measured", "for the link", "no overlap", "compute", "comm")
 
 
 def programs():
@@ -155,11 +156,12 @@ def worker():
             continue
         calls = {}
         for form in FORMS:
-            step, values, are_sharded = make(count, "measured" if form == "no overlap" else form)
+            step, values, are_sharded = make(count, form if form in ("compute", "comm") else "measured")
             shardings = [all_of if is_sharded else one for is_sharded in are_sharded]
-            f = mapped(step, shardings, **{"communicate.overlap": form != "no overlap"})
+            cluster = os.environ["CLUSTER"] if form == "for the link" else ""
+            f = mapped(step, shardings, **{"communicate.overlap": form != "no overlap", "communicate.cluster": cluster})
             values = list(map(put, values, shardings))
-            if rank == 0 and os.environ["SAVE"] and form != "no overlap":
+            if rank == 0 and os.environ["SAVE"] and form in ("measured", "compute", "comm"):
                 save(f.lower(*values), pathlib.Path(os.environ["SAVE"]) / f"{name}-{form}.mlirbc")
             calls[form] = f, values
             jax.block_until_ready(f(*values))
@@ -184,13 +186,25 @@ def save(lowered, path):
     path.write_bytes(_jax.mlir.serialize_portable_artifact(lowered.compiler_ir("stablehlo"), version, True))
 
 
+def cluster_file(options, ranks, link, folder):
+    """What a user would write for the form `for the link`, from the rate of the link and rough rates of a core."""
+    levels = ["level host {} latency 5us bandwidth 3GB/s".format(ranks if link == "shm" else ranks // 2)]
+    if link == "slow":
+        count, unit = re.fullmatch(r"(\d+)([mg])bit", options.rate).groups()
+        levels.append(f"level rack {ranks} latency {options.latency} bandwidth {int(count) * {'m': 1, 'g': 1000}[unit] / 8:g}MB/s")
+    path = folder / "link.cluster"
+    path.write_text("\n".join(["chip cpu", f"peak f32 {options.peak}", "memory 64GB 10GB/s", *levels[-1 if ranks == 2 else 0 :]]) + "\n")
+    return path
+
+
 def job(options, ranks, link, folder):
     """Runs all processes; returns {program: {form: milliseconds}}."""
     port = free_port()
     hosts = list(HOSTS)
     address = HOSTS[hosts[0]] if link == "slow" else "127.0.0.1"
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "TILEWRIGHT_"))}
-    environment |= {"COUNT": str(ranks), "COORDINATOR": f"{address}:{port}", "ROUNDS": str(options.rounds), "SAVE": str(folder or ""),
+    environment |= {"COUNT": str(ranks), "COORDINATOR": f"{address}:{port}", "ROUNDS": str(options.rounds), "SAVE": str(folder) if options.predict else "",
+                    "CLUSTER": str(cluster_file(options, ranks, link, folder)),
                     "SHARE_CORE": "1" if options.share_core and link == "shm" else "0",
                     "PROGRAMS": options.programs, "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}", "OPENBLAS_NUM_THREADS": "1",
                     "TILEWRIGHT_RUNTIME_THREADS": "1",
@@ -281,7 +295,7 @@ def run(options, ranks, link):
         if link == "slow":
             make_hosts(options.rate)
         try:
-            results = job(options, ranks, link, folder if options.predict else None)
+            results = job(options, ranks, link, folder)
         finally:
             if link == "slow":
                 remove_hosts()
@@ -297,7 +311,8 @@ def parser():
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument("--link", default="slow,shm")
     parser.add_argument("--rate", default="200mbit")
-    parser.add_argument("--latency", default="100us", help="of the link, for the prediction")
+    parser.add_argument("--latency", default="100us", help="of the link, for the prediction and the cluster file")
+    parser.add_argument("--peak", default="80GFLOP/s", help="of products on a core, for the cluster file")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--programs", default="dp,fsdp,tp,chain")
     parser.add_argument("--predict", action="store_true")
@@ -317,11 +332,12 @@ def main():
             results = run(options, ranks, link)
             how = f"two hosts, {options.rate}" if link == "slow" else "shared memory" + ", computing threads share a core" * options.share_core
             print(f"\n{ranks} processes on {os.cpu_count()} cores, {how}, load {load:.1f} before (milliseconds)\n")
-            print("| program | comm | compute | no overlap | measured | hidden | predicted | without overlap |\n|---|---|---|---|---|---|---|---|")
+            print("| program | comm | compute | no overlap | measured | hidden | for the link | hidden | predicted | without overlap |\n"
+                  "|---|---|---|---|---|---|---|---|---|---|")  # fmt: skip
             for program, t in results.items():
                 expected = f"{hidden(t, 'predicted'):.0f} %" if "predicted" in t else ""
                 print(f"| {program} | {t['comm']:.2f} | {t['compute']:.2f} | {t['no overlap']:.2f} | {t['measured']:.2f} | "
-                      f"{hidden(t, 'measured'):.0f} % | {expected} | {hidden(t, 'no overlap'):.0f} % |", flush=True)  # fmt: skip
+                      f"{hidden(t, 'measured'):.0f} % | {t['for the link']:.2f} | {hidden(t, 'for the link'):.0f} % | {expected} | {hidden(t, 'no overlap'):.0f} % |", flush=True)  # fmt: skip
             kept.append({"link": link, "ranks": ranks, "load": load, "programs": results})
     if options.json:
         options.json.write_text(json.dumps(kept, indent=1))

@@ -61,6 +61,8 @@ class OptionTable:
     """Max number of scalar operations to fold one op; changes what is compiled."""
     simplify_max_rewrites: int | None = None
     """Max number of rewrites of one operation and of its replacements; changes what is compiled."""
+    communicate_cluster: str | None = None
+    """Cluster for which collectives are divided and ordered; changes what is compiled."""
     communicate_combine_bytes: int | None = None
     """Bytes at which a combined collective takes no more tensors; changes what is compiled."""
     communicate_loops: bool | None = None
@@ -146,6 +148,7 @@ NAMES = {
     "simplify_max_fold_elements": "simplify.max-fold-elements",
     "simplify_max_fold_steps": "simplify.max-fold-steps",
     "simplify_max_rewrites": "simplify.max-rewrites",
+    "communicate_cluster": "communicate.cluster",
     "communicate_combine_bytes": "communicate.combine-bytes",
     "communicate_loops": "communicate.loops",
     "communicate_overlap": "communicate.overlap",

@@ -18,6 +18,7 @@
 #include "tilewright/import/Export.h"
 #include "tilewright/import/Import.h"
 #include "tilewright/plan/PlanBytes.h"
+#include "tilewright/predict/Cluster.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
 #include "tilewright/support/WorkLimit.h"
@@ -137,7 +138,7 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   // ops from which it is derived, and later stages duplicate some of them.
   distribute::markControl(module);
   TILEWRIGHT_TRY(stages.run("communicate", [&](OpPassManager &passes) {
-    communicate::buildCommunicatePipeline(passes, request.options.communicate, request.cluster);
+    communicate::buildCommunicatePipeline(passes, request.options.communicate);
   }));
   const CostsByOp costs = countArithmetic(module);
   TILEWRIGHT_TRY(stages.run(
@@ -149,7 +150,7 @@ static Result<artifact::Executable> compileOnce(const target::Target &target, Mo
   reportOpenHints(module);
   // Schedule before generating code, because the code generator dismantles kernels.
   TILEWRIGHT_TRY(stages.run("schedule", [&](OpPassManager &passes) {
-    schedule::buildSchedulePipeline(passes, request.options.communicate, request.cluster);
+    schedule::buildSchedulePipeline(passes, request.options.communicate);
   }));
 
   std::vector<std::byte> communication;
@@ -214,6 +215,15 @@ static Result<artifact::Executable> compileFor(const target::Target &target, Mod
   return compiled;
 }
 
+///  - clusterMalformed (E0030), clusterMismatch (E0031)
+static Status checkCluster(const CompileRequest &request) {
+  const std::string &name = request.options.communicate.cluster;
+  if (name.empty())
+    return Status();
+  TILEWRIGHT_ASSIGN(const predict::Cluster cluster, predict::findCluster(name));
+  return predict::checkFits(cluster, request.replicas * request.partitions);
+}
+
 static Result<std::unique_ptr<target::Target>> createTarget(const CompileRequest &request) {
   target::registerAllTargets();
   return target::createTarget(request.options);
@@ -221,12 +231,14 @@ static Result<std::unique_ptr<target::Target>> createTarget(const CompileRequest
 
 Result<artifact::Executable> compile(ModuleOp module, const CompileRequest &request) {
   OwnLimit limit(request.options.compile);
+  TILEWRIGHT_TRY(checkCluster(request));
   TILEWRIGHT_ASSIGN(std::unique_ptr<target::Target> target, createTarget(request));
   return compileFor(*target, module, request);
 }
 
 Result<artifact::Executable> compile(ArtifactFile file, const CompileRequest &request) {
   OwnLimit limit(request.options.compile);
+  TILEWRIGHT_TRY(checkCluster(request));
   TILEWRIGHT_ASSIGN(std::unique_ptr<target::Target> target, createTarget(request));
   const std::optional<CompileCache> cache = CompileCache::open(file.bytes(), request, *target);
   if (cache)

@@ -45,9 +45,6 @@ struct CompileRequest {
   /// The maximum number of bytes that the program may hold on one device; 0 for no limit. Shardings
   /// that fit are preferred to cheaper ones.
   int64_t deviceMemory = 0;
-  /// The cluster for which the order of steps is priced, in the form that predict::findCluster
-  /// takes; if empty, typical prices for the target.
-  std::string cluster;
   CompileReport *report = nullptr;
   /// Remarks are also collected if `options.compile.dumpDir` is set, into the file remarks.txt.
   bool wantsRemarks = false;

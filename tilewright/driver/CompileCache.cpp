@@ -12,6 +12,7 @@
 #include "llvm/TargetParser/Host.h"
 
 #include <cstring>
+#include <fstream>
 #include <gnu/libc-version.h>
 
 namespace tilewright::driver {
@@ -42,6 +43,12 @@ static std::string thisBuild() {
   return text;
 }
 
+/// What the result depends on beyond the cluster's name: the contents, if it is the name of a file.
+static std::string contentsOf(const std::string &cluster) {
+  std::ifstream file(cluster);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::optional<CompileCache> CompileCache::open(std::span<const std::byte> program,
                                                const CompileRequest &request,
                                                const target::Target &target) {
@@ -56,8 +63,9 @@ std::optional<CompileCache> CompileCache::open(std::span<const std::byte> progra
   for (const auto &[axis, size] : request.mesh)
     mesh += concat(axis.size(), ":", axis, "=", size, ";");
   std::string name = hashOf(
-      {build, target.identity(), request.options.codeKey(), request.cluster, request.name,
-       concat(request.replicas), concat(request.partitions), mesh, concat(request.deviceMemory),
+      {build, target.identity(), request.options.codeKey(),
+       contentsOf(request.options.communicate.cluster), request.name, concat(request.replicas),
+       concat(request.partitions), mesh, concat(request.deviceMemory),
        request.perDevice ? "with the program of one device" : "",
        std::string_view(reinterpret_cast<const char *>(program.data()), program.size())});
   return CompileCache(request, std::move(name));

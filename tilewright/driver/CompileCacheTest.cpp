@@ -105,6 +105,21 @@ TEST_F(CompileCacheTest, WhatChangesTheCodeHasAnotherEntry) {
   expectOther("partitions", [&] { request.partitions = 2; });
   expectOther("mesh", [&] { request.mesh = {{"x", 1}}; });
   expectOther("memory of a device", [&] { request.deviceMemory = 1 << 30; });
+  // The contents of a cluster's file count, not only its name.
+  const std::string cluster = folder / "pod.cluster";
+  const auto write = [&](const char *bandwidth) {
+    std::ofstream(cluster) << "chip cpu\npeak f32 100GFLOP/s\nmemory 64GB 10GB/s\n"
+                              "level host 8 latency 2us bandwidth "
+                           << bandwidth << "\n";
+  };
+  write("1GB/s");
+  expectOther("cluster", [&] { request.options.communicate.cluster = cluster; });
+  request.options.communicate.cluster = cluster;
+  compiled(artifact);
+  EXPECT_TRUE(isKnown(artifact));
+  write("2GB/s");
+  EXPECT_FALSE(isKnown(artifact));
+  request.options.communicate.cluster.clear();
   std::string perDevice;
   expectOther("the program of one device", [&] { request.perDevice = &perDevice; });
 }

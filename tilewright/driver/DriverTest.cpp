@@ -315,6 +315,23 @@ TEST_F(Driver, LimitsOfTheOptionsAreSetAndForgotten) {
   EXPECT_EQ(WorkLimit::current(), nullptr);
 }
 
+TEST_F(Driver, AClusterThatIsUnknownOrTooSmallIsRefused) {
+  const char *text =
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }";
+  request.partitions = 64;
+  request.options.communicate.cluster = "h100x64";
+  EXPECT_TRUE(compileText(text).isOk());
+  request.options.communicate.cluster = "h100x32";
+  Status status = compileText(text).takeStatus();
+  EXPECT_EQ(status.error(), Error::clusterMismatch);
+  EXPECT_THAT(status.message(), HasSubstr("for 64 ranks"));
+  EXPECT_THAT(status.message(), HasSubstr("has 32"));
+  request.options.communicate.cluster = "/nowhere/pod.cluster";
+  status = compileText(text).takeStatus();
+  EXPECT_EQ(status.error(), Error::clusterMalformed);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere/pod.cluster"));
+}
+
 /// A parameter and a result, and two temporaries between the products: four tensors of 16 KiB. The
 /// result of the second program is in the memory of its parameter.
 TEST_F(Driver, AProgramThatNeedsMoreMemoryThanADeviceHasNamesItsLargestTensors) {

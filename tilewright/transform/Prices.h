@@ -37,8 +37,8 @@ public:
       launch = 1e3;
       wake = 10e3;
     }
-    // A separate stream executes collectives, so no thread is woken.
-    if (this->cluster)
+    // A separate stream of the GPU executes collectives, so no thread is woken.
+    if (this->cluster && target.isGpu())
       wake = 0;
   }
 
@@ -74,6 +74,25 @@ public:
         shapeOf(groups, kind == numerics::CollectiveKind::permute ? Widest::ofAll : Widest::first);
     return 1e9 * predict::secondsOf(*cluster, kind, predict::wholeBytes(kind, bytes, shape.ranks()),
                                     shape);
+  }
+
+  /// The nanoseconds of a collective that sends almost nothing.
+  double latency(numerics::CollectiveKind kind, mlir::DenseIntElementsAttr groups) const {
+    return cluster ? collective(kind, groups, 1) : link.latency;
+  }
+
+  /// The bytes of one rank's operands from which on a larger collective saves little: its latency
+  /// is a twentieth of its time at a typical rate, or less on a slower cluster.
+  int64_t amortizedBytes(numerics::CollectiveKind kind, mlir::DenseIntElementsAttr groups) const {
+    const int64_t typical = link.amortizedBytes();
+    if (!cluster)
+      return typical;
+    constexpr double large = 1 << 26;
+    const double least = latency(kind, groups);
+    const double perByte = (collective(kind, groups, large) - least) / large;
+    return perByte * static_cast<double>(typical) > 19 * least
+               ? static_cast<int64_t>(19 * least / perByte)
+               : typical;
   }
 
   /// The loss of the device if a collective overlaps with other steps: another thread wakes up.

@@ -23,8 +23,7 @@ void printWarning(const Status &warning) {
 
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
                                          driver::CompileReport &report, bool wantsRemarks,
-                                         std::vector<std::pair<std::string, int64_t>> mesh,
-                                         std::string cluster) {
+                                         std::vector<std::pair<std::string, int64_t>> mesh) {
   mlir::DialectRegistry registry;
   driver::registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -50,7 +49,6 @@ Result<artifact::Executable> compileFile(const std::string &path, const Options 
   request.partitions = grid.partitions;
   request.mesh = std::move(mesh);
   request.deviceMemory = options.runtime.memoryLimit;
-  request.cluster = std::move(cluster);
   Result<artifact::Executable> executable = Status(Code::internal, "not compiled");
   driver::runOnLargeStack([&] { executable = driver::compile(*module, request); });
   return executable;

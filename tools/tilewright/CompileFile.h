@@ -13,8 +13,7 @@ namespace tilewright::tools {
 /// module that does not declare its number of partitions gets one for each rank of the mesh.
 Result<artifact::Executable> compileFile(const std::string &path, const Options &options,
                                          driver::CompileReport &report, bool wantsRemarks = false,
-                                         std::vector<std::pair<std::string, int64_t>> mesh = {},
-                                         std::string cluster = "");
+                                         std::vector<std::pair<std::string, int64_t>> mesh = {});
 
 /// The executable in the file at `path`; nullopt if the file holds a program.
 ///  - artifactUnreadable (E1101), E5001 to E5013: the file cannot be read or is damaged.

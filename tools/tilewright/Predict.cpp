@@ -62,8 +62,9 @@ Status predictCommandRun(const CommandLine &line) {
                     readIfExecutable(path, line.options()));
   if (!executable) {
     driver::CompileReport report;
-    TILEWRIGHT_ASSIGN(executable,
-                      compileFile(path, optionsOf(line), report, /*wantsRemarks=*/false, {}, name));
+    Options options = optionsOf(line);
+    options.communicate.cluster = name;
+    TILEWRIGHT_ASSIGN(executable, compileFile(path, options, report));
   }
   TILEWRIGHT_ASSIGN(predict::Prediction prediction,
                     predict::predictStep(*executable, cluster, slow));

@@ -10,6 +10,29 @@ using namespace mlir;
 
 namespace tilewright::communicate {
 
+std::optional<numerics::CollectiveKind> kindOf(Operation *op) {
+  using numerics::CollectiveKind;
+  if (isa<stablehlo::AllReduceOp>(op))
+    return CollectiveKind::allReduce;
+  if (isa<stablehlo::AllGatherOp>(op))
+    return CollectiveKind::allGather;
+  if (isa<stablehlo::ReduceScatterOp>(op))
+    return CollectiveKind::reduceScatter;
+  if (isa<stablehlo::AllToAllOp>(op))
+    return CollectiveKind::allToAll;
+  if (isa<stablehlo::CollectivePermuteOp>(op))
+    return CollectiveKind::permute;
+  return std::nullopt;
+}
+
+DenseIntElementsAttr groupsOf(Operation *op) {
+  for (StringRef name : {"replica_groups", "source_target_pairs"})
+    if (auto groups = op->getAttrOfType<DenseIntElementsAttr>(name);
+        groups && cast<ShapedType>(groups.getType()).getRank() == 2)
+      return groups;
+  return {};
+}
+
 Operation *combinerOf(Region &region) {
   if (!region.hasOneBlock() || region.front().getOperations().size() != 2 ||
       region.getNumArguments() != 2)

@@ -2,7 +2,10 @@
 #ifndef TILEWRIGHT_TRANSFORM_COMMUNICATE_COLLECTIVE_H
 #define TILEWRIGHT_TRANSFORM_COMMUNICATE_COLLECTIVE_H
 
+#include "tilewright/numerics/Collective.h"
+
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
 #include <compare>
@@ -29,6 +32,14 @@ struct CollectiveKey {
 /// for other collectives, for reductions that are not a single op, and if operands and results do
 /// not all have the same element type.
 std::optional<CollectiveKey> keyOf(mlir::Operation *op);
+
+/// The kind of an all_reduce, all_gather, reduce_scatter, all_to_all or collective_permute; nullopt
+/// for other ops.
+std::optional<numerics::CollectiveKind> kindOf(mlir::Operation *op);
+
+/// The replica groups of such a collective, or the pairs of a permute; null if they are not a
+/// matrix of constants.
+mlir::DenseIntElementsAttr groupsOf(mlir::Operation *op);
 
 /// The op that combines two elements if `region` is (x, y) -> op(x, y); null otherwise.
 mlir::Operation *combinerOf(mlir::Region &region);

@@ -6,7 +6,7 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/dialect/stablehlo/ops/DataMovementOps.h"
 #include "tilewright/interpret/PassLog.h"
-#include "tilewright/transform/CollectivePrice.h"
+#include "tilewright/transform/Prices.h"
 #include "tilewright/transform/SortBlock.h"
 #include "tilewright/transform/communicate/Collective.h"
 #include "tilewright/transform/communicate/Passes.h"
@@ -137,26 +137,28 @@ struct CombineCollectives : impl::CombineCollectivesPassBase<CombineCollectives>
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
 
   void runOnOperation() override {
-    const transform::Link link = transform::Link::of(exec::targetOf(getOperation()));
-    const int64_t limit = bytes < 0 ? link.amortizedBytes() : int64_t(bytes);
-    if (limit == 0)
+    func::FuncOp function = getOperation();
+    if (bytes == 0 || function.isExternal())
       return;
-    getOperation().walk([&](Block *block) {
+    FailureOr<transform::Prices> prices = transform::Prices::of(function, cluster);
+    if (failed(prices))
+      return signalPassFailure();
+    function.walk([&](Block *block) {
       if (isa<func::FuncOp, stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp>(
               block->getParentOp()))
-        combineIn(*block, link, limit);
+        combineIn(*block, *prices);
     });
   }
 
 private:
   /// Copies into and out of a concatenation cost more than the latency that they save, unless the
   /// operand is small.
-  static bool isWorthCopying(Operation *op, const transform::Link &link) {
+  static bool isWorthCopying(Operation *op, double latency) {
     constexpr double copiedPerNano = 2.5;
-    return static_cast<double>(operandBytes(op)) / copiedPerNano < link.latency;
+    return static_cast<double>(operandBytes(op)) / copiedPerNano < latency;
   }
 
-  void combineIn(Block &block, const transform::Link &link, int64_t limit) {
+  void combineIn(Block &block, const transform::Prices &prices) {
     std::vector<CollectiveKey> keys;
     for (Operation &op : block)
       if (std::optional<CollectiveKey> key = bucketKeyOf(&op);
@@ -164,7 +166,7 @@ private:
         keys.push_back(*std::move(key));
     for (const CollectiveKey &key : keys) {
       bool changes = false;
-      for (const Bucket &bucket : bucketsOf(block, key, link, limit)) {
+      for (const Bucket &bucket : bucketsOf(block, key, prices)) {
         numCombined += bucket.size() - 1;
         report(bucket);
         if (isa<stablehlo::ReduceScatterOp>(bucket.front()))
@@ -180,8 +182,9 @@ private:
 
   /// Buckets of at least two independent ops with the same key. Ops of the same depth are
   /// independent: the depth of an op is the largest number of ops with this key on a path to it.
-  static std::vector<Bucket> bucketsOf(Block &block, const CollectiveKey &key,
-                                       const transform::Link &link, int64_t limit) {
+  std::vector<Bucket> bucketsOf(Block &block, const CollectiveKey &key,
+                                const transform::Prices &prices) {
+    std::optional<int64_t> room;
     DenseMap<Operation *, unsigned> depth;
     std::vector<Bucket> open, full; // `open` is by depth
     std::vector<int64_t> openBytes;
@@ -193,8 +196,15 @@ private:
       if (bucketKeyOf(&op) != key)
         continue;
       ++depth[&op];
-      if (isa<stablehlo::ReduceScatterOp>(op) && !isWorthCopying(&op, link))
+      const numerics::CollectiveKind kind = *kindOf(&op);
+      const DenseIntElementsAttr groups = groupsOf(&op);
+      if (!groups)
         continue;
+      if (isa<stablehlo::ReduceScatterOp>(op) && !isWorthCopying(&op, prices.latency(kind, groups)))
+        continue;
+      if (!room) // the same for all ops with this key
+        room = bytes < 0 ? prices.amortizedBytes(kind, groups) : int64_t(bytes);
+      const int64_t limit = *room;
       if (open.size() <= deepest) {
         open.resize(deepest + 1);
         openBytes.resize(deepest + 1, 0);

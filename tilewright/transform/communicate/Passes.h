@@ -14,10 +14,8 @@ namespace tilewright::communicate {
 #define GEN_PASS_REGISTRATION
 #include "tilewright/transform/communicate/Passes.h.inc"
 
-/// Adds all passes of the phase; runs on a module. `cluster` is the name of the cluster whose
-/// prices decide (predict::findCluster()); if it is empty, typical prices of the target do.
-void buildCommunicatePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
-                              const std::string &cluster = "");
+/// Adds all passes of the phase; runs on a module.
+void buildCommunicatePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {});
 
 /// Registers the passes and the pipeline (`communicate`) by name.
 void registerCommunicatePasses();

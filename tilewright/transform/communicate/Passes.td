@@ -82,7 +82,9 @@ def CombineCollectivesPass : Pass<"communicate-combine", "::mlir::func::FuncOp">
     dependences; ops with side effects keep their order. Numerics: unchanged.
   }];
   let options = [Option<"bytes", "bytes", "int64_t", "CommunicateOptions().combineBytes",
-                        "Bytes at which a combined collective is full; -1 for the target's, 0 for none">];
+                        "Bytes at which a combined collective is full; -1 for the target's, 0 for none">,
+                 Option<"cluster", "cluster", "std::string", "",
+                        "The cluster whose prices decide; typical rates of the target if empty">];
   let statistics = [Statistic<"numCombined", "collectives-combined", "Collectives that became part of another">];
   let dependentDialects = ["::tilewright::stablehlo::StablehloDialect"];
 }

@@ -7,8 +7,7 @@ using namespace mlir;
 
 namespace tilewright::communicate {
 
-void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &options,
-                              const std::string &cluster) {
+void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSimplifyCollectivesPass());
   if (options.loops) {
@@ -24,11 +23,12 @@ void buildCommunicatePipeline(OpPassManager &passes, const CommunicateOptions &o
   // Late, because collectives of an iteration that were moved together can be combined.
   CombineCollectivesPassOptions combining;
   combining.bytes = options.combineBytes;
+  combining.cluster = options.cluster;
   functions.addPass(createCombineCollectivesPass(combining));
   // After combining, which would join the pieces again.
   if (const bool isAlways = options.windows == "always";
       isAlways || (options.windows == "auto" && options.overlap))
-    functions.addPass(createWindowProductsPass({.cluster = cluster, .always = isAlways}));
+    functions.addPass(createWindowProductsPass({.cluster = options.cluster, .always = isAlways}));
   functions.addPass(createDeviceFormsPass());
   functions.addPass(createVerifyCollectivesPass());
 }

@@ -19,10 +19,8 @@ inline constexpr llvm::StringLiteral arenaAttr = "exec.arena";
 #include "tilewright/transform/schedule/Passes.h.inc"
 
 /// Orders the steps of a program of launches and library calls on tensors, and assigns memory to
-/// every value. `cluster` is the name of the cluster whose prices decide the order
-/// (predict::findCluster()); if it is empty, typical prices decide.
-void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {},
-                           const std::string &cluster = "");
+/// every value.
+void buildSchedulePipeline(mlir::OpPassManager &passes, const CommunicateOptions &options = {});
 
 /// Registers the passes and the pipeline (`schedule`) by name.
 void registerSchedulePasses();

@@ -7,14 +7,13 @@ using namespace mlir;
 
 namespace tilewright::schedule {
 
-void buildSchedulePipeline(OpPassManager &passes, const CommunicateOptions &options,
-                           const std::string &cluster) {
+void buildSchedulePipeline(OpPassManager &passes, const CommunicateOptions &options) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   // Order the steps before memory is assigned, which depends on when values are live.
   OrderPassOptions ordering;
   ordering.overlap = options.overlap;
   ordering.overlapMemory = options.overlapMemory;
-  ordering.cluster = cluster;
+  ordering.cluster = options.cluster;
   functions.addPass(createOrderPass(ordering));
   // Claim donations first, because later passes treat a result and the parameter it claims as one
   // buffer.

@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(communicate-combine{bytes=96}))' --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(communicate-combine{bytes=0}))' --split-input-file | FileCheck %s --check-prefix=NONE
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(communicate-combine{cluster=%S/Inputs/slow.cluster}))' --split-input-file | FileCheck %s --check-prefix=SLOW
 
 /// Three sums of 32 bytes fill a bucket of 96; the fourth stays alone. A user of the first one moves behind the bucket.
 
@@ -12,6 +13,9 @@
 //       CHECK:   return %{{.*}}, %[[R]]#1, %[[R]]#2, %[[S]]
 //  NONE-LABEL: func @sums
 //NONE-COUNT-4:   "stablehlo.all_reduce"(%{{[a-z0-9]*}})
+/// On a slow link a bucket of 32 bytes is full; at typical rates all four sums would be one.
+//  SLOW-LABEL: func @sums
+//SLOW-COUNT-4:   "stablehlo.all_reduce"(%{{[a-z0-9]*}})
 module attributes {mhlo.num_partitions = 2 : i32} {
 func.func @sums(%a: tensor<8xf32>, %b: tensor<4x2xf32>, %c: tensor<8xf32>, %d: tensor<8xf32>) -> (tensor<8xf32>, tensor<4x2xf32>, tensor<8xf32>, tensor<8xf32>) {
   %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({

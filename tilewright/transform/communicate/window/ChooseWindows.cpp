@@ -5,6 +5,7 @@
 #include "tilewright/dialect/stablehlo/ops/ControlFlowOps.h"
 #include "tilewright/predict/Order.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/transform/communicate/Collective.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/STLExtras.h"

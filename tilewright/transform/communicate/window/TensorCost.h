@@ -7,14 +7,6 @@
 
 namespace tilewright::communicate {
 
-/// The kind of an all_reduce, all_gather, reduce_scatter, all_to_all or collective_permute; nullopt
-/// for other ops.
-std::optional<numerics::CollectiveKind> kindOf(mlir::Operation *op);
-
-/// The replica groups of such a collective, or the pairs of a permute; null if they are not a
-/// matrix of constants.
-mlir::DenseIntElementsAttr groupsOf(mlir::Operation *op);
-
 /// Prices of ops in nanoseconds. Products and collectives have their full price. Elementwise ops
 /// and reductions have a price only if their result is stored: if several ops read it, or one that
 /// cannot be fused with them.
