@@ -1,5 +1,6 @@
 // Kernels for AMX: eight registers of 16 rows of 64 bytes. Four of them hold 32 x 32 sums, two hold
-// blocks of lhs and two blocks of rhs, so that every loaded block is used twice.
+// blocks of lhs and two blocks of rhs, so that every loaded block is used twice. README.md has the
+// cycles of all of this.
 #include "tilewright/runtime/cpu/matmul/KernelTemplates.h"
 
 namespace tilewright::runtime::cpu {
@@ -7,6 +8,8 @@ namespace tilewright::runtime::cpu {
 constexpr int64_t tileRows = 16, blockRows = 32, blockColumns = 32;
 /// Bytes of a row of a tile register.
 constexpr int64_t tileBytes = 64;
+/// Bytes of a register, and of the two of a panel for as many summed elements as one has.
+constexpr int64_t registerBytes = tileRows * tileBytes, stepBytes = 2 * registerBytes;
 
 namespace {
 /// The operand of ldtilecfg, in the layout that Intel's manual specifies.
@@ -86,72 +89,155 @@ static void packColumns(const void *source, int64_t lineStride, int64_t summedSt
     rest[i] = T();
 }
 
-// A macro, because the intrinsics take tile registers as immediates; `product` is the intrinsic
-// that multiplies two tiles.
-#define TILEWRIGHT_AMX_MULTIPLY(name, product, elementBytes, Sum)                                  \
-  static void name(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sumsData,     \
-                   int64_t stride, int64_t rows, int64_t columns, bool add) {                      \
-    Sum *sums = static_cast<Sum *>(sumsData);                                                      \
-    const bool isWhole = rows == blockRows && columns == blockColumns;                             \
-    alignas(64) Sum edge[blockRows * blockColumns];                                                \
-    Sum *to = isWhole ? sums : edge;                                                               \
-    const int64_t toStride = isWhole ? stride : blockColumns;                                      \
-    const int64_t rowBytes = toStride * 4;                                                         \
-    if (add && isWhole) {                                                                          \
-      _tile_loadd(0, to, rowBytes);                                                                \
-      _tile_loadd(1, to + tileRows, rowBytes);                                                     \
-      _tile_loadd(2, to + tileRows * toStride, rowBytes);                                          \
-      _tile_loadd(3, to + tileRows * toStride + tileRows, rowBytes);                               \
-    } else {                                                                                       \
-      _tile_zero(0);                                                                               \
-      _tile_zero(1);                                                                               \
-      _tile_zero(2);                                                                               \
-      _tile_zero(3);                                                                               \
-    }                                                                                              \
-    const char *lhs = static_cast<const char *>(lhsPanel);                                         \
-    const char *rhs = static_cast<const char *>(rhsPanel);                                         \
-    for (int64_t k = 0; k < summed; k += tileBytes / elementBytes, lhs += 2048, rhs += 2048) {     \
-      _tile_loadd(4, lhs, tileBytes);                                                              \
-      _tile_loadd(6, rhs, 2 * tileBytes);                                                          \
-      _tile_loadd(7, rhs + tileBytes, 2 * tileBytes);                                              \
-      product(0, 4, 6);                                                                            \
-      product(1, 4, 7);                                                                            \
-      _tile_loadd(5, lhs + 1024, tileBytes);                                                       \
-      product(2, 5, 6);                                                                            \
-      product(3, 5, 7);                                                                            \
-    }                                                                                              \
-    _tile_stored(0, to, rowBytes);                                                                 \
-    _tile_stored(1, to + tileRows, rowBytes);                                                      \
-    _tile_stored(2, to + tileRows * toStride, rowBytes);                                           \
-    _tile_stored(3, to + tileRows * toStride + tileRows, rowBytes);                                \
-    if (!isWhole)                                                                                  \
-      for (int64_t i = 0; i < rows; ++i)                                                           \
-        for (int64_t j = 0; j < columns; ++j) {                                                    \
-          Sum &sum = sums[i * stride + j];                                                         \
-          sum = (add ? sum : Sum()) + edge[i * blockColumns + j];                                  \
-        }                                                                                          \
-  }
+namespace {
 
-TILEWRIGHT_AMX_MULTIPLY(multiplyBf16, _tile_dpbf16ps, 2, float)
-TILEWRIGHT_AMX_MULTIPLY(multiplySignedSigned, _tile_dpbssd, 1, uint32_t)
-TILEWRIGHT_AMX_MULTIPLY(multiplySignedUnsigned, _tile_dpbsud, 1, uint32_t)
-TILEWRIGHT_AMX_MULTIPLY(multiplyUnsignedSigned, _tile_dpbusd, 1, uint32_t)
-TILEWRIGHT_AMX_MULTIPLY(multiplyUnsignedUnsigned, _tile_dpbuud, 1, uint32_t)
-#undef TILEWRIGHT_AMX_MULTIPLY
+/// The instructions for one pair of types. The numbers are of registers.
+struct Bf16Tiles {
+  using Sum = float;
+  static constexpr int64_t depth = 32;
+  template <int sums, int lhs, int rhs> static void multiply() { _tile_dpbf16ps(sums, lhs, rhs); }
+};
+struct ByteTiles {
+  using Sum = uint32_t;
+  static constexpr int64_t depth = 64;
+};
+struct SignedSigned : ByteTiles {
+  template <int sums, int lhs, int rhs> static void multiply() { _tile_dpbssd(sums, lhs, rhs); }
+};
+struct SignedUnsigned : ByteTiles {
+  template <int sums, int lhs, int rhs> static void multiply() { _tile_dpbsud(sums, lhs, rhs); }
+};
+struct UnsignedSigned : ByteTiles {
+  template <int sums, int lhs, int rhs> static void multiply() { _tile_dpbusd(sums, lhs, rhs); }
+};
+struct UnsignedUnsigned : ByteTiles {
+  template <int sums, int lhs, int rhs> static void multiply() { _tile_dpbuud(sums, lhs, rhs); }
+};
+
+} // namespace
+
+/// From so many steps on, panels come from L2, and sums take long enough to prepare their stores.
+/// Fewer steps of a few panels stay in L1 as a whole.
+constexpr int64_t longSteps = 9;
+
+/// Loads a register of rhs. A panel of lhs is multiplied by one panel of rhs after the other, so
+/// only the panel of lhs should stay in L1 if both do not fit.
+template <int tile, bool isLong> static void loadRhs(const char *rhs) {
+  if constexpr (isLong)
+    _tile_stream_loadd(tile, rhs, 2 * tileBytes);
+  else
+    _tile_loadd(tile, rhs, 2 * tileBytes);
+}
+
+/// sums = or += the product of `steps` steps of two panels, for `high` times `wide` registers of
+/// sums.
+template <typename Tiles, int high, int wide, bool isLong>
+static void multiplyBlock(int64_t steps, const char *lhs, const char *rhs,
+                          typename Tiles::Sum *sums, int64_t stride, bool add) {
+  const int64_t rowBytes = stride * 4;
+  auto at = [=](int row, int column) { return sums + row * tileRows * stride + column * tileRows; };
+  if (add) {
+    _tile_loadd(0, at(0, 0), rowBytes);
+    if constexpr (wide == 2)
+      _tile_loadd(1, at(0, 1), rowBytes);
+    if constexpr (high == 2)
+      _tile_loadd(2, at(1, 0), rowBytes);
+    if constexpr (high == 2 && wide == 2)
+      _tile_loadd(3, at(1, 1), rowBytes);
+  } else {
+    _tile_zero(0);
+    if constexpr (wide == 2)
+      _tile_zero(1);
+    if constexpr (high == 2)
+      _tile_zero(2);
+    if constexpr (high == 2 && wide == 2)
+      _tile_zero(3);
+  }
+  // The lines of the sums often are not in L2, and stores wait for one after the other, so fetch
+  // them during the product, a row in each step.
+  const int64_t fetched = isLong && !add ? high * tileRows : 0;
+  for (int64_t i = 0; i < steps; ++i, lhs += stepBytes, rhs += stepBytes) {
+    if (i < fetched) {
+      __builtin_prefetch(sums + i * stride, 1);
+      __builtin_prefetch(sums + i * stride + (wide - 1) * tileRows, 1);
+    }
+    _tile_loadd(4, lhs, tileBytes);
+    loadRhs<6, isLong>(rhs);
+    Tiles::template multiply<0, 4, 6>();
+    if constexpr (wide == 2) {
+      loadRhs<7, isLong>(rhs + tileBytes);
+      Tiles::template multiply<1, 4, 7>();
+    }
+    if constexpr (high == 2) {
+      _tile_loadd(5, lhs + registerBytes, tileBytes);
+      Tiles::template multiply<2, 5, 6>();
+    }
+    if constexpr (high == 2 && wide == 2)
+      Tiles::template multiply<3, 5, 7>();
+  }
+  _tile_stored(0, at(0, 0), rowBytes);
+  if constexpr (wide == 2)
+    _tile_stored(1, at(0, 1), rowBytes);
+  if constexpr (high == 2)
+    _tile_stored(2, at(1, 0), rowBytes);
+  if constexpr (high == 2 && wide == 2)
+    _tile_stored(3, at(1, 1), rowBytes);
+}
+
+/// Copies a part of a block of sums.
+template <typename Sum>
+static void copySums(const Sum *from, int64_t fromStride, Sum *to, int64_t toStride, int64_t rows,
+                     int64_t columns) {
+  const __mmask16 low = firstWords(columns), high = columns > 16 ? firstWords(columns - 16) : 0;
+  for (int64_t row = 0; row < rows; ++row, from += fromStride, to += toStride) {
+    _mm512_mask_storeu_epi32(to, low, _mm512_maskz_loadu_epi32(low, from));
+    _mm512_mask_storeu_epi32(to + 16, high, _mm512_maskz_loadu_epi32(high, from + 16));
+  }
+}
+
+template <typename Tiles>
+static void multiply(int64_t summed, const void *lhsPanel, const void *rhsPanel, void *sumsData,
+                     int64_t stride, int64_t rows, int64_t columns, bool add) {
+  using Sum = typename Tiles::Sum;
+  const char *lhs = static_cast<const char *>(lhsPanel), *rhs = static_cast<const char *>(rhsPanel);
+  Sum *sums = static_cast<Sum *>(sumsData);
+  const int64_t steps = summed / Tiles::depth;
+  // Registers are stored entirely. At the edge of a matrix they are stored here, together with the
+  // sums so far, so that its elements are added in the same order as all others.
+  alignas(64) Sum edge[blockRows * blockColumns];
+  const bool isWhole = rows % tileRows == 0 && columns % tileRows == 0;
+  if (!isWhole && add)
+    copySums(sums, stride, edge, blockColumns, rows, columns);
+  auto run = [&]<int high, int wide>() {
+    const auto block = steps < longSteps ? multiplyBlock<Tiles, high, wide, false>
+                                         : multiplyBlock<Tiles, high, wide, true>;
+    block(steps, lhs, rhs, isWhole ? sums : edge, isWhole ? stride : blockColumns, add);
+  };
+  if (rows > tileRows && columns > tileRows)
+    run.template operator()<2, 2>();
+  else if (rows > tileRows)
+    run.template operator()<2, 1>();
+  else if (columns > tileRows)
+    run.template operator()<1, 2>();
+  else
+    run.template operator()<1, 1>();
+  if (!isWhole)
+    copySums(edge, blockColumns, sums, stride, rows, columns);
+}
 
 const KernelSet &amxKernels() {
   using enum ElementType;
   static constexpr PanelKernel panels[] = {
       {"amx bf16 32x32", bf16, bf16, f32, blockRows, blockColumns, 32, packRows<uint16_t>,
-       packColumns<uint16_t, 2>, multiplyBf16, enterTiles, leaveTiles},
+       packColumns<uint16_t, 2>, multiply<Bf16Tiles>, enterTiles, leaveTiles},
       {"amx i8 i8 32x32", i8, i8, i32, blockRows, blockColumns, 64, packRows<uint8_t>,
-       packColumns<uint8_t, 4>, multiplySignedSigned, enterTiles, leaveTiles},
+       packColumns<uint8_t, 4>, multiply<SignedSigned>, enterTiles, leaveTiles},
       {"amx i8 ui8 32x32", i8, ui8, i32, blockRows, blockColumns, 64, packRows<uint8_t>,
-       packColumns<uint8_t, 4>, multiplySignedUnsigned, enterTiles, leaveTiles},
+       packColumns<uint8_t, 4>, multiply<SignedUnsigned>, enterTiles, leaveTiles},
       {"amx ui8 i8 32x32", ui8, i8, i32, blockRows, blockColumns, 64, packRows<uint8_t>,
-       packColumns<uint8_t, 4>, multiplyUnsignedSigned, enterTiles, leaveTiles},
+       packColumns<uint8_t, 4>, multiply<UnsignedSigned>, enterTiles, leaveTiles},
       {"amx ui8 ui8 32x32", ui8, ui8, i32, blockRows, blockColumns, 64, packRows<uint8_t>,
-       packColumns<uint8_t, 4>, multiplyUnsignedUnsigned, enterTiles, leaveTiles},
+       packColumns<uint8_t, 4>, multiply<UnsignedUnsigned>, enterTiles, leaveTiles},
   };
   static constexpr KernelSet set = {panels, {}, {}, {}};
   return set;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 namespace tilewright::runtime::cpu {
 namespace {
 
@@ -107,7 +109,7 @@ TEST(Matmul, AgreesWithTheDefinitionForAllTypesAndMachines) {
 }
 
 TEST(Matmul, TakesEveryEdgeOfBlocks) {
-  const int64_t sizes[] = {1, 2, 13, 14, 15, 31, 32, 33, 64, 97};
+  const int64_t sizes[] = {1, 2, 13, 14, 15, 16, 17, 31, 32, 33, 48, 64, 97};
   for (const CpuFeatures &features : featureSets())
     for (int64_t rows : sizes)
       for (int64_t columns : sizes)
@@ -117,6 +119,55 @@ TEST(Matmul, TakesEveryEdgeOfBlocks) {
                              {.allowVector = false, .allowDirect = false}),
                     "")
               << features.name() << " " << rows << "x" << columns;
+}
+
+/// Long panels are loaded, and their sums stored, in another way, and very long ones are divided.
+TEST(Matmul, TakesEveryEdgeOfLongPanels) {
+  for (int64_t rows : {1, 16, 33})
+    for (int64_t columns : {15, 31, 64})
+      for (const Types &types : {Types{bf16, bf16, f32}, {bf16, bf16, bf16}, {i8, ui8, i32}})
+        for (int64_t summed : {600, 1100, 2300})
+          for (unsigned threads : {1u, 2u})
+            ASSERT_EQ(runDense(types.lhs, types.rhs, types.result, rows, columns, summed,
+                               CpuFeatures::host(), threads,
+                               {.allowVector = false, .allowDirect = false}),
+                      "")
+                << rows << "x" << summed << "x" << columns;
+}
+
+/// The sums of a part of a matrix are those of the whole one: an element's bits depend neither on
+/// whether it is at an edge, nor on a NaN or infinity in another row or column.
+TEST(Matmul, TileRegistersAddAllElementsInTheSameOrder) {
+  if (!CpuFeatures::host().amxBf16)
+    GTEST_SKIP() << "this machine has no AMX";
+  constexpr int64_t rows = 70, columns = 96, summed = 1500, special = 69;
+  std::mt19937 random(11);
+  Bytes lhs = test::randomElements(bf16, rows * summed, random);
+  Bytes rhs = test::randomElements(bf16, columns * summed, random);
+  const uint16_t nan = 0x7fc0, infinity = 0x7f80;
+  std::memcpy(lhs.data() + (special * summed + 7) * 2, &nan, 2);
+  std::memcpy(rhs.data() + (special * summed + 1200) * 2, &infinity, 2);
+  auto multiply = [&](int64_t ofRows, int64_t ofColumns) {
+    MatmulProblem problem = MatmulProblem::dense(bf16, bf16, f32, ofRows, ofColumns, summed);
+    problem.rhsSummed.stride = 1;
+    problem.rhsColumns.stride = summed;
+    std::vector<uint32_t> result(static_cast<size_t>(ofRows * ofColumns));
+    Matmul matmul(problem, CpuFeatures::host(), {.allowVector = false, .allowDirect = false});
+    matmul.run({.lhs = lhs.data(), .rhs = rhs.data(), .result = result.data()}, poolOf(1));
+    return result;
+  };
+  const std::vector<uint32_t> whole = multiply(rows, columns);
+  EXPECT_TRUE(std::isnan(std::bit_cast<float>(whole[special * columns])));
+  EXPECT_TRUE(std::isinf(std::bit_cast<float>(whole[special])));
+  for (int64_t ofRows : {1, 16, 31, 40, 64, 69})
+    for (int64_t ofColumns : {1, 16, 33, 64, 69}) {
+      const std::vector<uint32_t> part = multiply(ofRows, ofColumns);
+      for (int64_t i = 0; i < ofRows; ++i)
+        for (int64_t j = 0; j < ofColumns; ++j)
+          ASSERT_EQ(part[static_cast<size_t>(i * ofColumns + j)],
+                    whole[static_cast<size_t>(i * columns + j)])
+              << "element " << i << ", " << j << " of " << ofRows << "x" << ofColumns;
+    }
 }
 
 TEST(Matmul, IsTheSameOnAnyNumberOfThreads) {

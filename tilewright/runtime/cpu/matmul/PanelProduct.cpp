@@ -104,11 +104,9 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
                                int64_t threads) {
   const auto bytes = static_cast<int64_t>(numerics::storageBytes(kernel.lhsPacked));
   Blocking blocking;
-  // A panel of lhs should stay in L1. Tile registers need so many bytes a cycle that both panels
-  // come from L2 anyway, and sums are costly to load and to store again, so their panels are
-  // longer.
-  const int64_t panelBytes =
-      kernel.enter ? features.level2Bytes / 32 : features.level1Bytes * 2 / 3;
+  // A panel of lhs should stay in L1. Tile registers load panels of rhs past L1, so that they do
+  // not evict it.
+  const int64_t panelBytes = features.level1Bytes * 2 / 3;
   const int64_t maxSummed =
       std::max(kernel.depth, panelBytes / (kernel.rows * bytes) / kernel.depth * kernel.depth);
   blocking.summedBlocks = divideUp(shape.summed, maxSummed);
