@@ -10,6 +10,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tilewright::fuse {
@@ -35,8 +37,8 @@ public:
         continue;
       contents.emplace_back();
       contents.back().group = g;
-      contents.back().members.assign(group.members.begin(), group.members.end());
-      for (unsigned member : group.members)
+      contents.back().members = usedMembers(g);
+      for (unsigned member : contents.back().members)
         include(groups.nodes[member].op, contents.back());
     }
     findNeeded();
@@ -49,6 +51,23 @@ public:
   }
 
 private:
+  /// The members whose results this or another kernel uses: other kernels may compute the rest
+  /// again.
+  SmallVector<unsigned> usedMembers(unsigned group) {
+    DenseSet<unsigned> used;
+    SmallVector<unsigned> members;
+    for (unsigned member : llvm::reverse(groups.groups[group].members)) {
+      const Node &node = groups.nodes[member];
+      if (!groups.isStored(member) && !node.followers.empty() &&
+          llvm::none_of(node.followers, [&](unsigned follower) { return used.contains(follower); }))
+        continue;
+      used.insert(member);
+      members.push_back(member);
+    }
+    std::reverse(members.begin(), members.end());
+    return members;
+  }
+
   /// Adds the op and, recursively, the ops outside its group that are cloned into the fusion.
   void include(Operation *op, Content &content) {
     DenseSet<Operation *> &seen = included;
@@ -75,7 +94,7 @@ private:
         Operation *producer = operand.getDefiningOp();
         if (producer && groups.groupOf(producer) == content.group)
           continue; // a member, which was added before
-        if (producer && (goesInside(producer, content) || isRepeated(producer, content)))
+        if (producer && (goesInside(producer, content) || isRecomputed(producer)))
           pending.push_back({producer, false});
         else
           content.inputs.insert(operand);
@@ -100,37 +119,14 @@ private:
     return true;
   }
 
-  /// Whether to rematerialize a member of another group here instead of storing its result there.
-  /// The op must be cheap, read at most one large tensor, and be read by groups only.
-  bool isRepeated(Operation *op, const Content &content) {
+  /// Whether a member of another group is cloned into the fusion instead of being stored there.
+  /// What it is computed from may be a member of that group that no other kernel reads: then it is
+  /// cloned, too, unless its kernel stores it.
+  bool isRecomputed(Operation *op) {
     Node *node = groups.nodeOf(op);
-    if (!node || groups.groupOf(op) == ~0u || node->opClass != OpClass::elementwise ||
-        node->role != Role::full || isExpensive(op))
-      return false;
-    for (unsigned follower : node->followers)
-      if (groups.groupOf(groups.nodes[follower].op) == ~0u)
-        return false;
-    const int64_t elements = elementsOf(op->getResult(0).getType());
-    Value large;
-    for (Value source : node->sources) {
-      Operation *producer = source.getDefiningOp();
-      // If the same kernel computes a large operand, that operand would have to be stored instead,
-      // which saves nothing.
-      if (producer && groups.groupOf(producer) == groups.groupOf(op) &&
-          elementsOf(source.getType()) * 4 > elements)
-        return false;
-      if (elementsOf(source.getType()) * 4 <= elements || source == large)
-        continue;
-      if (large)
-        return false;
-      large = source;
-    }
-    // Rematerialization must not read more bytes than loading the result would.
-    auto bits = [](Value value) {
-      Type type = cast<RankedTensorType>(value.getType()).getElementType();
-      return isa<ComplexType>(type) ? 128 : type.getIntOrFloatBitWidth();
-    };
-    return elements >= 1024 && (!large || bits(large) <= bits(op->getResult(0)));
+    return node && groups.groupOf(op) != ~0u && node->opClass == OpClass::elementwise &&
+           node->role == Role::full &&
+           !groups.isStored(static_cast<unsigned>(node - groups.nodes.data()));
   }
 
   /// Finds the values that are needed outside of fusions, and the cloned ops whose original must
@@ -213,6 +209,11 @@ private:
       reason += concat(", ", group.joins, group.joins == 1 ? " join" : " joins");
     if (group.siblings)
       reason += concat(" (", group.siblings, " because both read the same tensor)");
+    if (group.recomputed)
+      reason +=
+          concat(", ", group.recomputed, group.recomputed == 1 ? " value" : " values",
+                 " of other kernels computed again (", std::llround(group.recomputeCycles),
+                 " cycles instead of ", std::llround(group.storeCycles), " to store and load)");
     return reason;
   }
 

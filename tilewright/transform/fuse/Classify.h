@@ -32,7 +32,8 @@ OpClass classify(mlir::Operation *op);
 
 inline mlir::Block &bodyOf(exec::FusionOp fusion) { return fusion.getBody().front(); }
 
-/// Whether an op takes so many instructions that it is never rematerialized.
+/// Whether an op takes so many instructions that a kernel should not compute it at several places,
+/// nor a product for each of its tiles.
 bool isExpensive(mlir::Operation *op);
 
 /// Whether an op is so cheap to recompute that each reader may have its own copy: broadcast, iota,

@@ -7,6 +7,7 @@
 #include "tilewright/interpret/Types.h"
 #include "tilewright/transform/fuse/Build.h"
 #include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/fuse/Recompute.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -31,6 +32,13 @@ std::string describe(Groups &groups, Operation *op) {
   return text;
 }
 
+/// An op and its type: "stablehlo.tanh tensor<8xf32>".
+std::string describe(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream(text) << op->getName() << " " << op->getResult(0).getType();
+  return text;
+}
+
 /// Emits a remark for one decision: both ops with their groups before the decision, and the reason.
 void say(Groups &groups, Operation *producer, Operation *consumer, bool joined, StringRef reason) {
   auto opts = remark::RemarkOpts::name("fuse").category("fuse");
@@ -52,6 +60,20 @@ struct Fuse : impl::FusePassBase<Fuse> {
     // A private function is only the decomposition of a composite; it does not run.
     if (!getOperation().isPrivate())
       fuseRegion(getOperation().getBody());
+  }
+
+  void explain(const RecomputeDecision &decision) {
+    const char *what = decision.isRecomputed ? " is computed again in " : " is stored for ";
+    const char *kernels = decision.readers == 1 ? " other kernel" : " other kernels";
+    TILEWRIGHT_LOG(getArgument(), decision.op, "its result", what, decision.readers, kernels, ": ",
+                   decision.reason());
+    if (!getContext().getRemarkEngine())
+      return;
+    auto opts = remark::RemarkOpts::name("recompute").category("fuse");
+    auto remark = decision.isRecomputed ? remark::passed(decision.op->getLoc(), opts)
+                                        : remark::missed(decision.op->getLoc(), opts);
+    remark << remark::add("{0}{1}{2}{3}", describe(decision.op), what, decision.readers, kernels)
+           << remark::reason("{0}", decision.reason());
   }
 
   /// Fuses nested regions first: their fusions clone ops of this region and then no longer use
@@ -80,6 +102,9 @@ struct Fuse : impl::FusePassBase<Fuse> {
     // The work limit was reached: groups are incomplete.
     if (interpret::mustStopAt(block.getParentOp()))
       return;
+    for (const RecomputeDecision &decision :
+         chooseRecomputed(groups, exec::targetOf(getOperation())))
+      explain(decision);
     buildFusions(block, groups);
   }
 };

@@ -46,7 +46,7 @@ std::string Space::toString() const {
 }
 
 Groups::Groups(Block &block, Limits limits, Report report)
-    : block(block), limits(limits), report(std::move(report)) {}
+    : limits(limits), block(block), report(std::move(report)) {}
 
 Node *Groups::nodeOf(Operation *op) {
   auto found = index.find(op);
@@ -59,6 +59,15 @@ unsigned Groups::find(unsigned group) {
     group = groups[group].parent;
   }
   return group;
+}
+
+bool Groups::isStored(unsigned member) {
+  const Node &node = nodes[member];
+  if (node.recomputed || node.storedAsSource)
+    return node.storedAsSource;
+  return llvm::any_of(node.followers, [&](unsigned follower) {
+    return nodes[follower].group == ~0u || find(nodes[follower].group) != find(node.group);
+  });
 }
 
 unsigned Groups::groupOf(Operation *op) {

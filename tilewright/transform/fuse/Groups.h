@@ -53,6 +53,11 @@ struct Node {
   llvm::SmallVector<unsigned, 4> dependencies, followers;
   /// The values in memory that it reads, looking through cloned ops.
   llvm::SmallVector<mlir::Value, 3> sources;
+  /// Whether kernels of other groups that read its result compute it again (chooseRecomputed).
+  bool recomputed = false;
+  /// Whether its kernel stores its result although no op reads it there: what is computed again
+  /// needs it.
+  bool storedAsSource = false;
   /// Its position in a topological order of all kernels, if it does not belong to a group.
   unsigned rank = 0;
 };
@@ -71,6 +76,10 @@ struct Group {
   /// Nodes whose results must be available before the kernel starts.
   llvm::SmallVector<unsigned, 2> parameters;
   unsigned joins = 0, siblings = 0;
+  /// How many values of other groups it computes again, the cycles that this takes, and those of
+  /// storing and loading these values instead.
+  unsigned recomputed = 0;
+  double recomputeCycles = 0, storeCycles = 0;
 };
 
 /// How an op reads a value through cloned ops.
@@ -110,9 +119,12 @@ public:
   unsigned find(unsigned group);
   /// Finds the value in memory from which cloned ops compute `value`.
   Access resolve(mlir::Value value) const;
+  /// Whether the kernel of a member stores its result, because something else reads it.
+  bool isStored(unsigned member);
 
   std::vector<Node> nodes;
   std::vector<Group> groups;
+  const Limits limits;
 
 private:
   void classifyNodes();
@@ -159,7 +171,6 @@ private:
   int64_t countOperands(unsigned a, unsigned b);
 
   mlir::Block &block;
-  const Limits limits;
   const Report report;
   llvm::DenseMap<mlir::Operation *, unsigned> index;
   /// Producers and readers that did not join because the producer has other readers.

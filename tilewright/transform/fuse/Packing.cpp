@@ -33,9 +33,9 @@ namespace {
 /// Emits ops on bytes in the shape of an array's groups (PackedGroup). If a row of the last
 /// dimension consists of whole groups, the groups keep the leading dimensions, so that a kernel can
 /// tile them like the array. Otherwise the groups form a single dimension.
-class Groups {
+class ElementGroups {
 public:
-  Groups(OpBuilder &builder, Location loc, RankedTensorType array)
+  ElementGroups(OpBuilder &builder, Location loc, RankedTensorType array)
       : builder(builder), loc(loc), array(array), bits(array.getElementTypeBitWidth()),
         group(numerics::packedGroup(bits)), byte(builder.getIntegerType(8, /*isSigned=*/false)) {
     if (array.getRank() > 0 && array.getShape().back() % group.elements == 0) {
@@ -191,11 +191,11 @@ private:
 } // namespace
 
 Value emitPack(OpBuilder &builder, Location loc, Value value) {
-  return Groups(builder, loc, cast<RankedTensorType>(value.getType())).pack(value);
+  return ElementGroups(builder, loc, cast<RankedTensorType>(value.getType())).pack(value);
 }
 
 Value emitUnpack(OpBuilder &builder, Location loc, Value bytes, RankedTensorType type) {
-  return Groups(builder, loc, type).unpack(bytes);
+  return ElementGroups(builder, loc, type).unpack(bytes);
 }
 
 DenseElementsAttr packConstant(ElementsAttr value) {

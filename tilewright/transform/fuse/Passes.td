@@ -220,8 +220,10 @@ def FusePass : Pass<"fuse-group", "::mlir::func::FuncOp"> {
 
     Ops are fused if they compute the same elements, or the same rows around a reduction. Ops that
     are free to recompute (broadcast, iota, reshape, slice, convert) are cloned into each fusion that
-    reads them. Each join is reported as a passed remark of category "fuse", each refusal as a missed
-    remark with the reason. The regions of while, if and case are fused separately.
+    reads them. Elementwise values that other fusions read are stored, or cloned there with what they
+    are computed from: whatever takes fewer cycles (KernelCost). Each join is reported as a passed
+    remark of category "fuse", each refusal as a missed remark with the reason, and each value that
+    other fusions read as a remark "recompute" with both costs. The regions of while, if and case are fused separately.
 
     Input: simplified StableHLO of static shapes. Output: each op is an exec.fusion, a StableHLO op
     for the library, a reshape or bitcast_convert (a view of the same memory), a constant, or control

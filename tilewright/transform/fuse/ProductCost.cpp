@@ -1,5 +1,7 @@
 #include "tilewright/transform/fuse/ProductCost.h"
 
+#include "tilewright/transform/fuse/KernelCost.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -8,9 +10,6 @@
 namespace tilewright::fuse {
 namespace {
 
-/// Cycles from the end of a kernel to the first load of the next one that waits for it. Estimated:
-/// about 1.7 µs at the clocks of the rates.
-constexpr double launchCycles = 3000;
 /// The minimum ratio of the costs before and after.
 constexpr double leastGain = 1.25;
 /// The largest tile of a multiprocessor, in elements, and its largest side.
@@ -92,11 +91,8 @@ SplitCost costOfPieces(const ProductSizes &sizes, exec::TargetAttr target, int64
       double(rates.getCopyLatency());
   if (!isSplit)
     return best;
-  // The second kernel finds the partial sums in L2 if they fit into half of it.
-  const bool inL2 = resultBytes <= double(rates.getL2Bytes()) / 2;
   best.cycles +=
-      launchCycles + double(rates.getCopyLatency()) +
-      resultBytes / double(inL2 ? rates.getL2BytesPerCycle() : rates.getMemoryBytesPerCycle());
+      launchCycles + double(rates.getCopyLatency()) + KernelCost(target).cyclesToMove(resultBytes);
   return best;
 }
 

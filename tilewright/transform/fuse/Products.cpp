@@ -7,6 +7,7 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Classify.h"
+#include "tilewright/transform/fuse/KernelCost.h"
 #include "tilewright/transform/fuse/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -136,11 +137,6 @@ exec::FusionOp merge(exec::FusionOp producer, exec::FusionOp consumer, StringRef
   producer.erase();
   return merged;
 }
-
-/// The maximum number of elementwise ops of a prologue. For each step of the depth, a tile of 128 x
-/// 128 needs 16 cycles of the tensor cores (1024 products per cycle), and each op on its 256
-/// operand elements takes 2 cycles of 128 lanes. More ops would take longer than the product.
-constexpr int64_t maxPrologueOps = 8;
 
 /// Why a producer cannot become a prologue of the matmul or gather; null if it can.
 const char *refusePrologue(exec::FusionOp producer, Operation *product) {
