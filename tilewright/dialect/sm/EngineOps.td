@@ -147,6 +147,7 @@ def Sm_CopyOp : Sm_Op<"copy", [AttrSizedOperandSegments]> {
     sm.copy tma %a[%m, %k] to %x : memref<4096x4096xf16> to !sm.buffer<…>
     %r = sm.copy tmem %t[%zero, %c] : !sm.buffer<…> -> tensor<128x32xf32, #rows>
     ```
+    With `st`, threads write a whole slot from registers, which the matrix unit reads for another role, or a single element.
     A buffer in tensor memory of a channel with parts has the rows of one warpgroup, and the tile those of all warpgroups of the role.
 
     Offsets are those of the tile in a memref, or of a part of a buffer. Elements outside of a memref are

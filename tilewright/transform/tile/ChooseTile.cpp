@@ -207,21 +207,27 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
               : types.left.isF16()      ? "f16"
                                         : "";
   // Only the left operand of the instruction can be in registers or in tensor memory, where a
-  // prologue leaves its result. If the right operand has the prologue, the product is computed
+  // prologue leaves its result. If only the right operand has one, the product is computed
   // transposed.
-  const bool isSwapped = !ofWarps && needs.product->rightHasPrologue;
+  const bool isBoth = needs.product->leftHasPrologue && needs.product->rightHasPrologue;
+  const bool isSwapped = !ofWarps && needs.product->rightHasPrologue && !isBoth;
   if (isSwapped) {
     std::swap(gemm.m, gemm.n);
     std::swap(gemm.lhsBits, gemm.rhsBits);
     std::swap(row, column);
   }
-  if (!ofWarps && hasPrologue) {
-    gemm.lhsBits = needs.product->prologueBits;
-    gemm.lhsIsComputed = true;
-  }
   // The copy engine needs full 128-byte lines along N; threads can copy partial lines.
   if (needs.product->columnsInner && !ofWarps)
     gemm.columnStep = 1024 / gemm.rhsBits;
+  if (!ofWarps && hasPrologue) {
+    gemm.lhsBits = isSwapped ? needs.product->rightBits : needs.product->leftBits;
+    gemm.lhsIsComputed = true;
+  }
+  if (!ofWarps && isBoth) {
+    gemm.computedBits = gemm.rhsBits;
+    gemm.rhsBits = needs.product->rightBits;
+    gemm.rhsIsComputed = true;
+  }
   gemm.hint = isSwapped ? needs.product->hint.transposed() : needs.product->hint;
   std::vector<pipeline::GemmChoice> ranked = pipeline::rankTiles(gemm, machine, whyNotHint);
   if (ranked.empty() && !gemm.hint.isEmpty()) {

@@ -260,8 +260,12 @@ public:
       const OperandLoad right = findOperandLoad(node.operands[1], types->right);
       const int kept = right.hasPrologue ? left.inner : right.inner;
       const int rank = static_cast<int>(node.rank);
-      bool canCopy =
-          left.inner >= 0 && right.inner >= 0 && !(left.hasPrologue && right.hasPrologue);
+      // A role of its own computes a second operand for wgmma, which reads it from shared memory.
+      const bool isOne = !(left.hasPrologue && right.hasPrologue);
+      const bool hasComputeRole = capacities.machine &&
+                                  capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
+                                  types->right.getIntOrFloatBitWidth() == 16;
+      bool canCopy = left.inner >= 0 && right.inner >= 0 && (isOne || hasComputeRole);
       // Only a copy rounds operands to tf32, and the instructions require both operands to be
       // contiguous along K.
       if (types->isTf32)
@@ -271,7 +275,8 @@ public:
       needs.product = {depth, *types, canCopy, depthInner, kept >= 0 && kept < rank};
       needs.product->leftHasPrologue = left.hasPrologue;
       needs.product->rightHasPrologue = right.hasPrologue;
-      needs.product->prologueBits = left.hasPrologue ? left.bits : right.bits;
+      needs.product->leftBits = left.bits;
+      needs.product->rightBits = right.bits;
       needs.product->spreadsRows = isa<stablehlo::ConvolutionOp>(node.op);
       needs.product->hint = exec::hintOf(node.op);
     }

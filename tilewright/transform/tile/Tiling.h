@@ -139,10 +139,10 @@ struct Needs {
     bool canCopy;
     bool depthInner;   // both operands are contiguous along the contraction
     bool columnsInner; // operand in shared memory is contiguous along its columns
-    /// Which operand has a prologue, if any, and the element width of the prologue's input. That
-    /// operand goes through registers; if it is the right one, the product is computed transposed.
+    /// Which operands have a prologue, and the element width of its input. That operand goes
+    /// through registers; if it is only the right one, the product is computed transposed.
     bool leftHasPrologue = false, rightHasPrologue = false;
-    int64_t prologueBits = 0;
+    int64_t leftBits = 0, rightBits = 0;
     /// Whether a tile should have rows along several dimensions, as for the positions of a
     /// convolution, whose dimensions are often smaller than a tile.
     bool spreadsRows = false;

@@ -256,8 +256,15 @@ tile.kernel @negative_rows_not_aligned grid [8, 8] inputs 2 {
 // CHECK-LABEL: sm.kernel @converted_lhs
 //       CHECK:   sm.copy {{ ?}}ld %{{.*}}#0 : !sm.buffer<128x64xf8E4M3FN, shared, {{.*}}> -> tensor<128x64xf8E4M3FN
 
-// CHECK-LABEL: tile.kernel @negative_both_computed
-// WHY: negative_both_computed is not warp-specialized: both operands have a prologue, but the instruction reads only one from registers
+/// If both operands are computed, the right one is computed by four warps of their own, which write it to shared memory
+/// (pipeline-both-computed.mlir).
+
+// CHECK-LABEL: sm.kernel @both_computed
+//       CHECK:   sm.role "load"
+//       CHECK:   sm.role "math"
+//       CHECK:     sm.copy {{ ?}}ldmatrix
+//       CHECK:   sm.role "compute" warps 4
+// WHY: both_computed: both operands have a prologue: the left one goes through registers, 32 per thread, and four warps compute the right one
 module attributes {exec.target = #hopper} {
 tile.kernel @scaled_rhs grid [8, 8] inputs 3 {
 ^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1024xi8>, %scale: memref<16x1024xf16>, %d: memref<1024x1024xf32>):
@@ -312,7 +319,7 @@ tile.kernel @converted_lhs grid [8, 8] inputs 2 {
   }
   tile.store %sum, %d[%m, %n] : tensor<128x128xf32>, memref<1024x1024xf32>
 }
-tile.kernel @negative_both_computed grid [8, 8] inputs 2 {
+tile.kernel @both_computed grid [8, 8] inputs 2 {
 ^bb0(%i: index, %j: index, %a: memref<1024x1024xf16>, %b: memref<1024x1024xf16>, %d: memref<1024x1024xf32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

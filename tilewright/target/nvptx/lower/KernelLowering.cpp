@@ -223,7 +223,7 @@ void KernelLowering::lowerCopy(sm::CopyOp copy) {
       return channels.loadElement(copy);
     return kernel.currentRole ? registerOperand.load(copy) : fragments.load(copy);
   case sm::Engine::st:
-    return channels.storeElement(copy);
+    return isToSlot(copy) ? registerOperand.store(copy) : channels.storeElement(copy);
   case sm::Engine::stmatrix:
     return stores.stage(copy);
   case sm::Engine::tmem:

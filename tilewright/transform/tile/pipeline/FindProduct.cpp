@@ -315,10 +315,6 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
                                    : std::nullopt;
   if (!lhs || !rhs)
     return std::nullopt;
-  if (lhs->hasPrologue && rhs->hasPrologue) {
-    reason = "both operands have a prologue, but the instruction reads only one from registers";
-    return std::nullopt;
-  }
   product.lhs = *lhs;
   product.rhs = *rhs;
   if (dot.getBlock()) {
@@ -334,7 +330,7 @@ std::optional<Product> findProduct(tile::KernelOp kernel, std::string &reason) {
   product.n = rhsType.getShape().back();
   // The instruction can take only its left operand from registers, so compute the transposed
   // product.
-  if (rhs->hasPrologue) {
+  if (rhs->hasPrologue && !lhs->hasPrologue) {
     product.isSwapped = true;
     std::swap(product.lhs, product.rhs);
     std::swap(product.m, product.n);

@@ -40,8 +40,8 @@ struct Product {
   tile::KernelOp kernel;
   mlir::scf::ForOp loop;
   tile::DotOp dot;
-  /// Only `lhs` can have a prologue. If the dot's rhs has one, the product is computed transposed:
-  /// `lhs` is the dot's rhs, and `m` is the dot's number of columns.
+  /// If only the dot's rhs has a prologue, the product is computed transposed: `lhs` is the dot's
+  /// rhs, and `m` is the dot's number of columns. So `rhs` has a prologue only if both have one.
   Operand lhs, rhs;
   bool isSwapped = false;
   /// The ordered scales of both operands; without a load if the product has none.

@@ -33,6 +33,12 @@ StepBytes stepBytes(const Gemm &gemm, const GemmChoice &choice) {
           choice.n * choice.k * gemm.rhsBits / 8 + scales(choice.n)};
 }
 
+/// The bytes of the right operand of one iteration where the instruction reads it.
+int64_t multipliedBytes(const Gemm &gemm, const GemmChoice &choice) {
+  return gemm.rhsIsComputed ? choice.n * choice.k * gemm.computedBits / 8
+                            : stepBytes(gemm, choice).rhs;
+}
+
 /// The bytes of the result tile of one multiprocessor.
 int64_t resultBytes(const Gemm &gemm, const GemmChoice &choice) {
   return choice.m * choice.n * gemm.resultBits / 8;
@@ -63,16 +69,20 @@ int64_t stepOverhead(MatrixUnit unit) {
   return 0;
 }
 
-/// Warp instructions per element of a left operand that has a prologue. Measured in machine code
+/// Warp instructions per element of an operand that has a prologue. Measured in machine code
 /// for sm_90a, in addition to the instructions of a plain matmul: 1.9 per element for bf16 from f8,
 /// 3.4 from s8, 5.7 from i4 with group scales.
 constexpr double prologueInstructions = 4;
 
-/// The cycles in which threads compute one iteration's left operand. Four schedulers each issue one
-/// warp instruction per cycle, for 32 elements.
+/// The cycles in which threads compute `rows` rows (or columns) of an operand for one iteration.
+/// Four schedulers each issue one warp instruction per cycle, for 32 elements.
+int64_t prologueCycles(int64_t rows, const GemmChoice &choice) {
+  return ceilDivide(double(rows) * choice.k * prologueInstructions, 4 * 32);
+}
+
+/// The cycles in which threads compute one iteration's left operand.
 int64_t prologueCycles(const Gemm &gemm, const GemmChoice &choice) {
-  return gemm.lhsIsComputed ? ceilDivide(double(choice.m) * choice.k * prologueInstructions, 4 * 32)
-                            : 0;
+  return gemm.lhsIsComputed ? prologueCycles(choice.m, choice) : 0;
 }
 
 /// Whether two CTAs multiply one tile together with tcgen05.
@@ -100,7 +110,10 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
   // reads the rows and columns of its own tile.
   int64_t read = bytes.lhs + bytes.rhs / pair;
   if (machine.matrixUnit == MatrixUnit::wgmma) {
-    read = bytes.lhs + bytes.rhs * llvm::divideCeil(choice.m, 64);
+    read = bytes.lhs + multipliedBytes(gemm, choice) * llvm::divideCeil(choice.m, 64);
+    // A role reads the raw right operand and writes the computed one.
+    if (gemm.rhsIsComputed)
+      read += bytes.rhs + multipliedBytes(gemm, choice);
   } else if (machine.matrixUnit == MatrixUnit::mma) {
     WarpTile warp = warpTile(choice);
     read = warp.warps * choice.k * (warp.m * gemm.lhsBits + warp.n * gemm.rhsBits) / 8;
@@ -109,8 +122,10 @@ ProductCycles productCycles(const Gemm &gemm, const Machine &machine, const Gemm
   ProductCycles product{tensor, "the tensor core"};
   if (shared > product.cycles)
     product = {shared, "shared memory"};
-  // With wgmma the warps that compute the operand multiply, too.
-  if (const int64_t issue = prologueCycles(gemm, choice);
+  // With wgmma the warps that compute the left operand multiply, too. Those that compute the right
+  // one share the schedulers with them.
+  if (const int64_t issue = prologueCycles(gemm, choice) +
+                            (gemm.rhsIsComputed ? prologueCycles(choice.n, choice) : 0);
       machine.matrixUnit == MatrixUnit::wgmma && issue > product.cycles)
     product = {issue, "the prologue"};
   product.cycles += stepOverhead(machine.matrixUnit);
@@ -139,7 +154,12 @@ int64_t prologueRegisters(const Gemm &gemm, const GemmChoice &choice, int64_t gr
   if (!gemm.lhsIsComputed)
     return 0;
   int64_t elements = choice.m * choice.k / (128 * groups);
-  return elements * gemm.rhsBits / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
+  return elements * multipliedBits(gemm) / 32 + elements * std::max<int64_t>(16, gemm.lhsBits) / 32;
+}
+/// Registers per thread of the warpgroup that computes the right operand: the raw data of an
+/// iteration, and 16 bytes of the result with what they are computed from.
+int64_t computeRegisters(const Gemm &gemm, const GemmChoice &choice) {
+  return choice.n * choice.k / 128 * gemm.rhsBits / 32 + 40;
 }
 /// Registers per thread for the fragments of both operands for two steps of a warp's MMAs. An
 /// instruction has a depth of 256 bits. The fragments of MFMA have 512 bits; each replaces that of
@@ -233,6 +253,22 @@ static void computeLhs(PipelineProblem &problem, const Gemm &gemm, const Machine
       {"lhs", {0}, gemm.hint.stages}, {"rhs", {1}, gemm.hint.stages}, {"computed lhs", {2}}};
 }
 
+/// Lets a role of its own compute the right operand: from a slot of shared memory to another one,
+/// where wgmma reads it.
+static void computeRhs(PipelineProblem &problem, const Gemm &gemm, const GemmChoice &choice) {
+  // One warp of each scheduler computes: it waits for its own instructions, too.
+  const int64_t cycles = prologueCycles(choice.n, choice);
+  problem.loop.units.push_back({"the warps that compute", 1});
+  problem.loop.ops.push_back({"computing rhs", lanes, cycles, cycles});
+  problem.loop.dependences[1] = {1, 3, problem.loop.ops[1].latency};
+  problem.loop.dependences.push_back({3, 2, cycles});
+  problem.buffers[1].readers = {{3, 0}};
+  problem.buffers.push_back(
+      {"computed rhs", 3, {{2, 0}}, Space::shared, multipliedBytes(gemm, choice)});
+  problem.channels = {
+      {"lhs", {0}, gemm.hint.stages}, {"rhs", {1}, gemm.hint.stages}, {"computed rhs", {2}}};
+}
+
 PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const GemmChoice &choice) {
   PipelineProblem problem;
   StepBytes bytes = stepBytes(gemm, choice);
@@ -258,6 +294,8 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   problem.channels = {{"operands", {0, 1}, gemm.hint.stages}};
   if (inTensorMemory && gemm.lhsIsComputed)
     computeLhs(problem, gemm, machine, choice);
+  if (gemm.rhsIsComputed)
+    computeRhs(problem, gemm, choice);
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
   problem.limits = machine.limits;
   // One of the slots is in registers.
@@ -284,6 +322,9 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
                       choice.m * choice.n,
                       groups,
                       groups}};
+    if (gemm.rhsIsComputed)
+      problem.roles.push_back(
+          {"compute", {lanes}, 4, loadRegisters + computeRegisters(gemm, choice), 0, 1});
   } else if (inTensorMemory) {
     // The accumulator is in tensor memory: N columns for each of two tiles in flight. Only the
     // epilogue needs registers for it. Only whole warpgroups can pass registers to each other, and
@@ -471,7 +512,14 @@ void explainTiles(GemmChoice &choice, const Gemm &gemm, const Grid &grid) {
                 100);
   addReason(choice, "{0} multiply-adds, {1} bytes of operands loaded, {2} bytes stored",
             choice.counts.multiplyAdds, choice.counts.loadedBytes, choice.counts.storedBytes);
-  if (gemm.lhsIsComputed && choice.plan.channels.size() > tensorLhs)
+  if (gemm.rhsIsComputed)
+    addReason(choice,
+              "both operands have a prologue: the left one goes through registers, {0} per thread, "
+              "and four warps compute the right one, in {1} cycles for each iteration, and write "
+              "it to {2} slots of shared memory",
+              prologueRegisters(gemm, choice, warpGroups(choice)), prologueCycles(choice.n, choice),
+              choice.plan.channels[computedRhs].depth);
+  else if (gemm.lhsIsComputed && choice.plan.channels.size() > tensorLhs)
     addReason(choice,
               "its left operand has a prologue: four warps compute it, in {0} cycles for each "
               "iteration, and write it to {1} slots of tensor memory",
@@ -648,86 +696,6 @@ std::optional<GemmChoice> costOfTile(const Gemm &gemm, const Machine &machine, G
   direct->reasons.push_back("the result is stored from registers and not by the copy engine: " +
                             words(*direct, *staged));
   return direct;
-}
-
-std::vector<GemmChoice> rankTiles(const Gemm &gemm, const Machine &machine, std::string &reason) {
-  std::vector<GemmChoice> ranked;
-  if (machine.products.lookup(gemm.type) == 0) {
-    reason = llvm::formatv("{0} does not multiply {1}", machine.chip, gemm.type).str();
-    return ranked;
-  }
-  // A prologue produces elements of the right operand's width, whatever their width in memory.
-  int64_t widest = gemm.lhsIsComputed ? gemm.rhsBits : std::max(gemm.lhsBits, gemm.rhsBits);
-  bool registers = machine.matrixUnit == MatrixUnit::mma;
-  llvm::SmallVector<int64_t> sidesM, sidesN, depths;
-  if (registers) {
-    sidesM = {16, 32, 64, 128, 256};
-    sidesN = {16, 32, 64, 128, 256};
-    depths = {128 * 8 / widest};
-  } else if (machine.matrixUnit == MatrixUnit::wgmma) {
-    sidesM = {64, 128, 256};
-    sidesN = {8, 16, 32, 64, 96, 128, 160, 192, 224, 256};
-    depths = {128 * 8 / widest};
-  } else {
-    sidesM = {64, 128};
-    sidesN = {16, 32, 64, 96, 128, 160, 192, 224, 256};
-    depths = {128 * 8 / widest};
-  }
-  struct Shared {
-    int64_t m, n;
-  };
-  llvm::SmallVector<Shared> clusters{{1, 1}};
-  if (machine.cluster >= 2)
-    clusters.push_back({2, 1});
-  if (machine.cluster >= 2 && machine.matrixUnit != MatrixUnit::tcgen05) {
-    clusters.push_back({1, 2});
-  }
-  llvm::SmallVector<int64_t, 2> tile = gemm.hint.tile, cluster = gemm.hint.cluster;
-  if (!tile.empty() &&
-      (!llvm::is_contained(sidesM, tile[0]) || !llvm::is_contained(sidesN, tile[1]))) {
-    auto listed = [](llvm::ArrayRef<int64_t> sides) {
-      return llvm::join(llvm::map_range(sides, [](int64_t side) { return std::to_string(side); }),
-                        ", ");
-    };
-    reason =
-        llvm::formatv("tiles of this product have {0} rows and {1} columns on {2}, not {3}x{4}",
-                      listed(sidesM), listed(sidesN), machine.chip, tile[0], tile[1])
-            .str();
-    return ranked;
-  }
-  reason = llvm::formatv("{0} has no cluster of this shape for this product", machine.chip).str();
-  for (int64_t m : sidesM)
-    for (int64_t n : sidesN)
-      for (int64_t k : depths)
-        for (Shared shared : clusters) {
-          if ((!tile.empty() && (m != tile[0] || n != tile[1])) ||
-              (!cluster.empty() && (shared.m != cluster[0] || shared.n != cluster[1])))
-            continue;
-          if (n % gemm.columnStep != 0 && gemm.columnStep > 8)
-            continue;
-          GemmChoice choice;
-          choice.m = m;
-          choice.n = n;
-          choice.k = k;
-          choice.clusterM = shared.m;
-          choice.clusterN = shared.n;
-          // Skip clusters whose second CTA would have no work.
-          if (shared.m > 1 && gemm.m <= m)
-            continue;
-          if (shared.n > 1 && gemm.n <= n)
-            continue;
-          if (std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason))
-            ranked.push_back(std::move(*cost));
-        }
-  // Among choices with equal cycles, prefer less memory traffic, then the simpler choice.
-  llvm::sort(ranked, [](const GemmChoice &left, const GemmChoice &right) {
-    auto key = [](const GemmChoice &choice) {
-      return std::make_tuple(choice.cycles, choice.memoryCycles, choice.clusterM * choice.clusterN,
-                             choice.m, choice.n, choice.k);
-    };
-    return key(left) < key(right);
-  });
-  return ranked;
 }
 
 std::string explainChoice(const Gemm &gemm, const Machine &machine,

@@ -57,6 +57,11 @@ struct Gemm {
   /// `lhsBits`, and pass it to the instruction in elements of `rhsBits`: in registers, or in tensor
   /// memory.
   bool lhsIsComputed = false;
+  /// Whether the right operand has a prologue, too (wgmma): a role of its own reads it from shared
+  /// memory, in elements of `rhsBits`, and writes it to shared memory in elements of
+  /// `computedBits`, as the instruction reads it.
+  bool rhsIsComputed = false;
+  int64_t computedBits = 16;
   /// The number of columns of a tile must be a multiple of this, for example 64 if the copy engine
   /// copies rows of 128 bytes along N.
   int64_t columnStep = 8;
@@ -71,6 +76,11 @@ struct Gemm {
   /// The user's requests; other tiles are not feasible.
   exec::Hint hint = {};
 };
+
+/// The width of an element of the right operand where the instruction reads it.
+inline int64_t multipliedBits(const Gemm &gemm) {
+  return gemm.rhsIsComputed ? gemm.computedBits : gemm.rhsBits;
+}
 
 /// The work of the whole kernel. test/gpu/test_candidates.py compares it with what the virtual GPU
 /// counts.
@@ -134,6 +144,10 @@ enum TensorRole : unsigned { tensorLoad, tensorMma, tensorEpilogue, tensorComput
 /// The channels of such a plan. Without a prologue the first one has both operands, and there are
 /// no others; with one, the raw left operand, the right one, and the computed left one.
 enum TensorChannel : unsigned { tensorOperands, tensorRhs, tensorLhs };
+
+/// The channels of a plan for wgmma if both operands have prologues, by their index: the raw left
+/// operand, the raw right one, and the computed right one. The last role computes the latter.
+enum ComputedChannel : unsigned { rawLhs, rawRhs, computedRhs };
 
 /// The number of warps along M and along N for mma.sync. Each warp computes one rectangle of the
 /// tile.

@@ -77,6 +77,32 @@ TEST(Gemm, ALeftSideThatIsComputedTakesRegistersAndInstructions) {
   EXPECT_THAT(explainChoice(computed, machine, ranked), HasSubstr("goes through registers"));
 }
 
+TEST(Gemm, ARightSideThatIsComputedTooHasARoleAndTwoChannels) {
+  Machine machine = machineWithRoles();
+  Gemm both{4096, 4096, 4096};
+  both.lhsBits = both.rhsBits = 8;
+  both.lhsIsComputed = both.rhsIsComputed = true;
+  GemmChoice tile{128, 128, 64};
+  PipelineProblem problem = gemmProblem(both, machine, tile);
+  ASSERT_EQ(problem.roles.size(), 3u);
+  EXPECT_EQ(problem.roles[2].warps, 4);
+  // A slot has 128x64 bytes; where the instruction reads it, twice as many.
+  EXPECT_EQ(problem.buffers[rawRhs].size, 8192);
+  EXPECT_EQ(problem.buffers[computedRhs].size, 16384);
+  // The warps of both prologues share schedulers: 16,384 elements at 4 instructions, 128 in a
+  // cycle.
+  EXPECT_EQ(problem.loop.units[1].name, "the tensor core");
+  EXPECT_EQ(problem.loop.ops[2].occupancy, 512 + 16);
+  EXPECT_EQ(gemmProblem(both, machine, {64, 128, 64}).loop.units[1].name, "the prologue");
+  std::vector<GemmChoice> ranked = rankTiles(both, machine);
+  ASSERT_FALSE(ranked.empty());
+  for (const GemmChoice &choice : ranked) {
+    EXPECT_EQ(findFault(gemmProblem(both, machine, choice), choice.plan), std::nullopt);
+    EXPECT_EQ(choice.n % 16, 0) << "four warps write at least 16 columns";
+  }
+  EXPECT_THAT(explainChoice(both, machine, ranked), HasSubstr("both operands have a prologue"));
+}
+
 TEST(Gemm, BytesAndNotElementsDecideWhatIsInTheWay) {
   Machine machine = machineWithRoles();
   machine.products["f32"] = 2048; // as fast as f16, so only the bytes differ

@@ -100,6 +100,12 @@ int64_t wholeSize(const Product &product, const Operand &operand, bool isInner) 
   return size;
 }
 
+/// The width of an element of the right operand where the instruction reads it.
+int64_t multipliedBits(const Product &product) {
+  auto type = cast<RankedTensorType>(product.rhs.tile.getType());
+  return product.rhs.hasPrologue ? int64_t(type.getElementTypeBitWidth()) : product.rhs.bits;
+}
+
 /// The product as the cost model needs it, with the sizes of the whole matrices.
 Gemm gemmOf(const Product &product) {
   Gemm gemm;
@@ -117,7 +123,7 @@ Gemm gemmOf(const Product &product) {
   gemm.batch = std::max<int64_t>(1, kernel.getPointCount() / std::max<int64_t>(tiles, 1));
   gemm.type = product.type;
   gemm.lhsBits = product.lhs.bits / product.lhs.packing;
-  gemm.rhsBits = product.rhs.bits;
+  gemm.rhsBits = product.rhs.bits / product.rhs.packing;
   gemm.order = orderOf(product);
   gemm.resultBits = 0;
   for (tile::StoreOp store : kernel.getBody().getOps<tile::StoreOp>()) {
@@ -127,6 +133,8 @@ Gemm gemmOf(const Product &product) {
       gemm.resultBits += type.getElementTypeBitWidth();
   }
   gemm.lhsIsComputed = product.lhs.hasPrologue;
+  gemm.rhsIsComputed = product.rhs.hasPrologue;
+  gemm.computedBits = multipliedBits(product);
   const exec::Hint hint = exec::hintOf(product.kernel);
   gemm.hint = product.isSwapped ? hint.transposed() : hint;
   // A line of 128 bytes has four scales of 32 rows.
@@ -137,13 +145,13 @@ Gemm gemmOf(const Product &product) {
 
 /// The number of elements of the right operand in a line of 128 bytes. The operand is always in
 /// shared memory, in such lines.
-int64_t lineElements(const Product &product) { return 128 * 8 / product.rhs.bits; }
+int64_t lineElements(const Product &product) { return 128 * 8 / multipliedBits(product); }
 
 /// The depth of the kernel's tile: a line of 128 bytes, or less if no operand has its lines along
 /// K.
 int64_t depthOf(const Product &product) {
   const bool areRows = product.lhs.transposed && !product.rhs.transposed &&
-                       product.rhs.bits == 16 && !product.lhs.hasPrologue;
+                       multipliedBits(product) == 16 && !product.lhs.hasPrologue;
   const int64_t line = lineElements(product);
   return areRows && product.k < line && product.k % 16 == 0 ? product.k : line;
 }
@@ -164,6 +172,10 @@ bool endsWithin(int64_t depth, const Operand &operand, bool kIsOuter) {
 
 /// Why warp-specialized kernels cannot copy or multiply the operands; nullopt if they can.
 std::optional<std::string> whyNoRoles(const Product &product, MatrixUnit unit) {
+  if (product.rhs.hasPrologue && unit != MatrixUnit::wgmma)
+    return "both operands have a prologue, but the instruction reads only one from tensor memory";
+  if (product.rhs.hasPrologue && multipliedBits(product) != 16)
+    return "both operands have a prologue, and are multiplied in elements of other than 16 bits";
   for (auto [operand, side] : {std::pair(product.lhs, "lhs"), {product.rhs, "rhs"}}) {
     int64_t rowBytes =
         cast<MemRefType>(operand.load.getSource().getType()).getShape().back() * operand.bits / 8;
@@ -205,7 +217,7 @@ std::optional<std::string> whyNoRoles(const Product &product, MatrixUnit unit) {
                          product.isSwapped ? "rhs" : "lhs")
         .str();
   // Matrix instructions for 16-bit elements accept both orders; all others require lines along K.
-  if (product.rhs.bits != 16 &&
+  if (multipliedBits(product) != 16 &&
       ((product.lhs.transposed && !product.lhs.hasPrologue) || !product.rhs.transposed))
     return llvm::formatv("matrix instructions of {0} need both operands contiguous along K",
                          product.type)
@@ -219,7 +231,9 @@ std::optional<GemmChoice> divideTile(const Product &product, const Machine &mach
                                      int64_t clusterM, int64_t clusterN) {
   const int64_t line = lineElements(product);
   // Accumulators in tensor memory with 128 rows have multiples of 16 columns.
-  const int64_t leastStep = machine.matrixUnit == MatrixUnit::tcgen05 ? 16 : 8;
+  // A computed right operand is written 16 columns at a time.
+  const int64_t leastStep =
+      machine.matrixUnit == MatrixUnit::tcgen05 || product.rhs.hasPrologue ? 16 : 8;
   const int64_t columnStep = product.rhs.transposed ? leastStep : line;
   const int64_t rowStep =
       product.lhs.transposed && !product.lhs.hasPrologue ? std::max<int64_t>(64, line) : 64;
@@ -303,6 +317,8 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
   std::optional<std::string> problem = whyNoEpilogue(product, *cost);
   if (!problem && product.lhs.hasPrologue)
     problem = Prologue(product, *cost).problem();
+  if (!problem && product.rhs.hasPrologue)
+    problem = Prologue(product, *cost, /*isLhs=*/false).problem();
   if (problem) {
     reason = *problem;
     return std::nullopt;

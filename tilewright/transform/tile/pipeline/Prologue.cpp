@@ -66,6 +66,36 @@ Layout fragmentLayout(const Product &product, const GemmChoice &choice) {
   return Layout(ArrayRef<Layout::Digits>({rows, depth}), copies);
 }
 
+Layout computedRhsLayout(const Product &product, const GemmChoice &choice) {
+  // A line of swizzled shared memory has 128 bytes along K or along N. A thread has a part of a
+  // line, as long as possible, because its elements share scales and addresses; so the 32 lanes of
+  // a warp have several lines, and the four warps four times as many.
+  const int64_t line = 128 * 8 / multiplyBits(product), least = 16 * 8 / multiplyBits(product);
+  const bool kInner = product.rhs.transposed;
+  const int64_t lines = kInner ? choice.n : choice.k, along = kInner ? choice.k : choice.n;
+  int64_t part = 4 * least;
+  while (part > least && lines % (4 * 32 * part / line) != 0)
+    part /= 2;
+  const int64_t perPass = 32 * part / line; // the lines of a warp
+  const int64_t passes = lines / (4 * perPass);
+  Layout::Digits across, inner;
+  if (passes > 1)
+    across.push_back({passes, Axis::reg, part});
+  across.append({{4, Axis::warp, 1}, {perPass, Axis::lane, line / part}});
+  if (along > line)
+    inner.push_back({along / line, Axis::reg, part * passes});
+  inner.append({{line / part, Axis::lane, 1}, {part, Axis::reg, 1}});
+  Layout::Digits &columns = kInner ? across : inner;
+  if (choice.clusterN > 1)
+    columns.insert(columns.begin(), {choice.clusterN, Axis::cta, 1});
+  SmallVector<sm::Digit> copies;
+  if (choice.clusterM > 1)
+    copies.push_back({choice.clusterM, Axis::cta, 1});
+  if (kInner)
+    return Layout(ArrayRef<Layout::Digits>({inner, across}), copies);
+  return Layout(ArrayRef<Layout::Digits>({across, inner}), copies);
+}
+
 static unsigned rankOf(Product product) {
   return static_cast<unsigned>(product.dot.getType().getRank());
 }
@@ -96,9 +126,46 @@ AffineMap dotOfMatrix(const Product &product) {
   return AffineMap::get(2, 0, index, context);
 }
 
-Prologue::Prologue(const Product &product, const GemmChoice &choice)
-    : product(product), fragments(fragmentLayout(product, choice)) {
-  assign(product.lhs.tile, layoutInDot(product, fragments));
+/// The order in which an instruction's positions along K, `position`, go through the depth of a
+/// tile. The order of a sum is free, so if both operands are computed, it is the one in which a
+/// thread's elements are contiguous in the slot of the left operand: in each step of 16 positions,
+/// four threads have 2 of the first 8 and 2 of the last 8; of a depth of 64, each has a quarter.
+/// nullopt if the order stays as it is in memory.
+static std::optional<AffineExpr> depthOrder(const Product &product, AffineExpr position) {
+  if (!product.rhs.hasPrologue || product.lhs.transposed ||
+      routeOf(product).engine != sm::Engine::ld || product.k != 64 || multiplyBits(product) != 16)
+    return std::nullopt;
+  AffineExpr thread = position.floorDiv(2) % 4, second = position % 2,
+             half = position.floorDiv(8) % 2;
+  // Two elements in a word of the instruction are adjacent bytes; or, of elements of 4 bits, those
+  // whose bits are 16 apart, as in the word.
+  if (product.lhs.packing == 1 && product.rhs.packing == 1)
+    return thread * 16 + position.floorDiv(16) * 4 + half * 2 + second;
+  return thread * 16 + position.floorDiv(32) * 8 + second * 4 + position.floorDiv(16) % 2 * 2 +
+         half;
+}
+
+Prologue::Prologue(const Product &product, const GemmChoice &choice, bool isLhs)
+    : product(product), operand(isLhs ? product.lhs : product.rhs),
+      route(isLhs ? routeOf(product) : RegisterRoute()),
+      fragments(isLhs ? fragmentLayout(product, choice) : computedRhsLayout(product, choice)),
+      multiplied(fragments) {
+  MLIRContext *context = operand.tile.getContext();
+  AffineExpr first = getAffineDimExpr(0, context), second = getAffineDimExpr(1, context);
+  if (std::optional<AffineExpr> depth = depthOrder(product, isLhs ? second : first)) {
+    order = AffineMap::get(2, 0, {isLhs ? first : *depth, isLhs ? *depth : second}, context);
+    const SmallVector<int64_t> shape{fragments.cover(0), fragments.cover(1)};
+    std::optional<sm::ViewMap> map = sm::viewMapOf(*order, shape, shape);
+    // The instruction decides the layout of the left operand; that of the right one is free.
+    std::optional<Layout> other;
+    if (map)
+      other = isLhs ? sm::sourceLayout(fragments, *map) : sm::resultLayout(fragments, *map);
+    if (other)
+      (isLhs ? fragments : multiplied) = *other;
+    else
+      fail(operand.load, "has a layout that the order of the sum does not allow");
+  }
+  assign(operand.tile, layoutInDot(product, fragments));
 }
 
 void Prologue::fail(Operation *op, StringRef why) {
@@ -171,7 +238,7 @@ SmallVector<Value> Prologue::loadsPastSlot() {
   SmallVector<Value> loads;
   for (Operation &op : product.loop.getBody()->without_terminator())
     if (auto load = dyn_cast<tile::LoadOp>(op);
-        load && load != product.lhs.load && layouts.contains(load.getResult()))
+        load && load != operand.load && layouts.contains(load.getResult()))
       loads.push_back(load.getResult());
   return loads;
 }
@@ -192,22 +259,22 @@ static std::pair<unsigned, unsigned> slotDims(const Operand &operand) {
 }
 
 Value Prologue::read(OpBuilder &b, Value buffer) {
-  tile::LoadOp load = product.lhs.load;
+  tile::LoadOp load = operand.load;
   auto type = cast<sm::BufferType>(buffer.getType());
   Type element = cast<RankedTensorType>(load.getType()).getElementType();
   // The buffer has the two dimensions of the matrix; the load has all dimensions of memory.
-  auto [first, second] = slotDims(product.lhs);
+  auto [first, second] = slotDims(operand);
   // A byte of a packed operand is in the registers of all threads that need one of its elements.
   const Layout &wanted = layouts.find(load.getResult())->second;
   const Layout held =
-      product.lhs.packing == 1
+      operand.packing == 1
           ? fragments
           : Layout(ArrayRef<Layout::Digits>({wanted.getDims()[first], wanted.getDims()[second]}),
                    wanted.getCopies(), wanted.getFlips());
   return sm::CopyOp::create(b, load.getLoc(),
                             sm::withLayout(RankedTensorType::get(type.getShape(), element), held),
-                            routeOf(product).engine, buffer, ValueRange(), Value(), ValueRange(),
-                            false, DenseI64ArrayAttr())
+                            route.engine, buffer, ValueRange(), Value(), ValueRange(), false,
+                            DenseI64ArrayAttr())
       .getResult();
 }
 
@@ -215,9 +282,9 @@ Value Prologue::build(OpBuilder &b, Value raw, ValueRange loaded, const IRMappin
   built.clear();
   for (auto [load, value] : llvm::zip_equal(loadsPastSlot(), loaded))
     built[load] = value;
-  tile::LoadOp load = product.lhs.load;
+  tile::LoadOp load = operand.load;
   Location loc = load.getLoc();
-  auto [first, second] = slotDims(product.lhs);
+  auto [first, second] = slotDims(operand);
   const auto rank = static_cast<unsigned>(cast<RankedTensorType>(load.getType()).getRank());
   AffineMap map = AffineMap::get(rank, 0, {b.getAffineDimExpr(first), b.getAffineDimExpr(second)},
                                  b.getContext());
@@ -226,13 +293,17 @@ Value Prologue::build(OpBuilder &b, Value raw, ValueRange loaded, const IRMappin
   else
     built[load.getResult()] = tile::ViewOp::create(
         b, loc, sm::withLayout(load.getType(), layouts.find(load.getResult())->second), raw, map);
-  Value side = buildValue(b, product.lhs.tile, scalars);
+  Value side = buildValue(b, operand.tile, scalars);
   auto sideType = cast<RankedTensorType>(side.getType());
-  AffineMap transpose = dotOfMatrix(product);
-  if (transpose.isIdentity())
-    return side;
-  auto transposed = RankedTensorType::get({product.m, product.k}, sideType.getElementType());
-  return tile::ViewOp::create(b, loc, sm::withLayout(transposed, fragments), side, transpose);
+  SmallVector<int64_t> shape{product.m, product.k};
+  if (operand.load == product.rhs.load)
+    shape = {product.k, product.n};
+  auto matrix = RankedTensorType::get(shape, sideType.getElementType());
+  if (AffineMap transpose = dotOfMatrix(product); !transpose.isIdentity())
+    side = tile::ViewOp::create(b, loc, sm::withLayout(matrix, fragments), side, transpose);
+  if (order)
+    side = tile::ViewOp::create(b, loc, sm::withLayout(matrix, multiplied), side, *order);
+  return side;
 }
 
 } // namespace tilewright::pipeline

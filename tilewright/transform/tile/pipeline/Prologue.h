@@ -1,5 +1,6 @@
 // Prologue: the ops between a load and the matmul, computed in the registers from which the matrix
-// instruction reads its left operand, or from which threads write it to tensor memory.
+// instruction reads its left operand, or from which threads write an operand to tensor memory or to
+// shared memory.
 #ifndef TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 #define TILEWRIGHT_TRANSFORM_TILE_PIPELINE_PROLOGUE_H
 
@@ -23,6 +24,10 @@ RegisterRoute routeOf(const Product &product);
 /// The layout of a computed left operand (m, k) in registers: blocks of wgmma's A or, for tcgen05,
 /// what threads write to tensor memory. `m` is the size for the whole cluster.
 sm::Layout fragmentLayout(const Product &product, const GemmChoice &choice);
+/// The layout of a computed right operand (k, n) in the registers of the warpgroup that writes it
+/// to swizzled shared memory. `n` is the size for the whole cluster; a CTA's part must be a
+/// multiple of 16.
+sm::Layout computedRhsLayout(const Product &product, const GemmChoice &choice);
 /// The layout of a computed left operand (m, k) in tensor memory; nullopt if tcgen05 has none.
 std::optional<sm::Layout> tensorLhsLayout(const Product &product, const GemmChoice &choice);
 
@@ -39,7 +44,8 @@ mlir::AffineMap dotOfMatrix(const Product &product);
 /// read of the slot.
 class Prologue {
 public:
-  Prologue(const Product &product, const GemmChoice &choice);
+  /// The prologue of the left operand, or that of the right one.
+  Prologue(const Product &product, const GemmChoice &choice, bool isLhs = true);
 
   /// Explains why no such layouts exist; nullopt if they do.
   std::optional<std::string> problem() const { return failure; }
@@ -51,13 +57,19 @@ public:
   llvm::SmallVector<mlir::Value> buildLoads(mlir::OpBuilder &b, const mlir::IRMapping &scalars);
   /// Reads the raw tile of an iteration from the buffer of its slot.
   mlir::Value read(mlir::OpBuilder &b, mlir::Value buffer);
-  /// Builds the left operand (m, k) of an iteration from its raw tile and its loads.
+  /// Builds the operand, (m, k) or (k, n), of an iteration from its raw tile and its loads.
   mlir::Value build(mlir::OpBuilder &b, mlir::Value raw, mlir::ValueRange loaded,
                     const mlir::IRMapping &scalars);
 
 private:
   Product product; // a copy, because methods of ops are not const
-  sm::Layout fragments;
+  Operand operand;
+  RegisterRoute route;
+  /// The layout in which the operand is computed, and that in which it is multiplied or written:
+  /// the same except for `order`, the place in the depth of the tile of each position of the
+  /// instruction.
+  sm::Layout fragments, multiplied;
+  std::optional<mlir::AffineMap> order;
   llvm::DenseMap<mlir::Value, sm::Layout> layouts;
   std::optional<std::string> failure;
   /// Loop-invariant values, and values of the iteration that is being built.

@@ -95,13 +95,11 @@ namespace {
 
 /// Whether the accumulator is in tensor memory. The multiplying role then needs no registers for
 /// it.
-bool isInTensorMemory(const GemmChoice &choice) {
-  return choice.plan.roles.size() > tensorEpilogue;
-}
+bool isInTensorMemory(const GemmChoice &choice) { return choice.plan.tensorColumns > 0; }
 
 /// Whether a role of its own computes the left operand, and writes it to tensor memory.
 bool isLhsInTensorMemory(const GemmChoice &choice) {
-  return choice.plan.roles.size() > tensorCompute;
+  return isInTensorMemory(choice) && choice.plan.roles.size() > tensorCompute;
 }
 
 /// The layout of the accumulator in tensor memory; see accumulatorLayout() for `pairsRows`.
@@ -154,14 +152,19 @@ public:
         makeRole("idle", choice.plan.roles[tensorIdle]);
       fillTensorEpilogue(epilogue);
       if (compute)
-        fillTensorCompute(compute);
+        fillCompute(compute, /*isLhs=*/true);
       fillLoad(load);
       fillTensorMma(mma);
     } else {
       auto load = makeRole("load", choice.plan.roles[0]);
       auto math = makeRole("math", choice.plan.roles[1]);
+      sm::RoleOp compute;
+      if (product.rhs.hasPrologue)
+        compute = makeRole("compute", choice.plan.roles[2]);
       fillLoad(load);
       fillMath(math);
+      if (compute)
+        fillCompute(compute, /*isLhs=*/false);
     }
     product.kernel->erase();
     return kernel;
@@ -173,17 +176,19 @@ private:
   OpBuilder b;
   Location loc;
   sm::KernelOp kernel;
-  sm::ChannelOp channel;            // the operands, or the right one if the left one is computed
-  sm::ChannelOp rawChannel;         // only if a role computes the left operand
-  sm::ChannelOp lhsChannel;         // that operand, in tensor memory
+  sm::ChannelOp channel;            // the operands, except one that a role computes
+  sm::ChannelOp rawChannel;         // only if a role computes an operand: as it is in memory
+  sm::ChannelOp computedChannel;    // that operand: the left one in tensor memory, or the right one
   sm::ChannelOp resultChannel;      // only if the result is staged
   sm::ChannelOp accumulatorChannel; // only if the accumulator is in tensor memory
   /// Maps the arguments and scalars of the old kernel to those of the new one.
   IRMapping scalars;
 
-  sm::BufferType bufferType(const Operand &operand, bool isLhs) {
+  /// The type of a slot for an operand as it is in memory or, if `isComputed`, as a role writes it.
+  sm::BufferType bufferType(const Operand &operand, bool isLhs, bool isComputed = false) {
     tile::LoadOp load = operand.load;
-    Type element = cast<RankedTensorType>(load.getType()).getElementType();
+    Value tile = isComputed ? operand.tile : load.getResult();
+    Type element = cast<RankedTensorType>(tile.getType()).getElementType();
     SmallVector<int64_t> shape{product.m, product.k};
     if (!isLhs)
       shape = {product.k, product.n};
@@ -191,16 +196,21 @@ private:
     int64_t own = isLhs ? choice.m * choice.clusterM : choice.n * choice.clusterN;
     int64_t depth = choice.k;
     // A slot has the bytes of a packed operand; threads unpack them.
-    shape[isLhs == kInner ? 1 : 0] /= operand.packing;
-    (kInner ? depth : own) /= operand.packing;
+    const int64_t packing = isComputed ? 1 : operand.packing;
+    shape[isLhs == kInner ? 1 : 0] /= packing;
+    (kInner ? depth : own) /= packing;
     int64_t ctas = isLhs ? choice.clusterM : choice.clusterN;
     int64_t copies = isLhs ? choice.clusterN : choice.clusterM;
+    // Each CTA computes for itself.
+    if (isComputed)
+      copies = 1;
     // A pair reads each operand from both CTAs: half of the rows, and half of the columns.
     if (isInTensorMemory(choice) && choice.clusterM == 2) {
       ctas = 2;
       copies = 1;
     }
-    Layout layout = operandLayout(own, depth, operand.bits, kInner, ctas, copies);
+    const int64_t bits = isComputed ? element.getIntOrFloatBitWidth() : operand.bits;
+    Layout layout = operandLayout(own, depth, bits, kInner, ctas, copies);
     if (!isLhs) {
       SmallVector<Layout::Digits> dims{layout.getDims()[1], layout.getDims()[0]};
       layout = Layout(dims, layout.getCopies(), layout.getFlips());
@@ -237,9 +247,14 @@ private:
       rawChannel =
           channelOf({bufferType(product.lhs, true)}, choice.plan.channels[tensorOperands].depth);
       channel = channelOf({bufferType(product.rhs, false)}, choice.plan.channels[tensorRhs].depth);
-      lhsChannel = channelOf(
+      computedChannel = channelOf(
           {inTensorMemory(product.k, product.lhs.tile, *tensorLhsLayout(product, choice))},
           choice.plan.channels[tensorLhs].depth);
+    } else if (product.rhs.hasPrologue) {
+      channel = channelOf({bufferType(product.lhs, true)}, choice.plan.channels[rawLhs].depth);
+      rawChannel = channelOf({bufferType(product.rhs, false)}, choice.plan.channels[rawRhs].depth);
+      computedChannel = channelOf({bufferType(product.rhs, false, /*isComputed=*/true)},
+                                  choice.plan.channels[computedRhs].depth);
     } else {
       SmallVector<sm::BufferType> buffers{bufferType(product.lhs, true),
                                           bufferType(product.rhs, false)};
@@ -282,8 +297,10 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     IRMapping inside = scalars;
     enterIteration(b, product, loop.getInductionVar(), inside);
-    if (isLhsInTensorMemory(choice)) {
-      for (auto [operand, to] : {std::pair(product.lhs, rawChannel), {product.rhs, channel}}) {
+    if (rawChannel) {
+      const bool isRaw = isLhsInTensorMemory(choice); // the left operand, or the right one
+      for (auto [operand, to] : {std::pair(product.lhs, isRaw ? rawChannel : channel),
+                                 {product.rhs, isRaw ? channel : rawChannel}}) {
         auto slot = sm::AcquireOp::create(b, loc, to);
         copyOperand(b, sm::Engine::tma, operand, slot.getResult(0), inside);
         sm::PublishOp::create(b, loc, to);
@@ -324,8 +341,8 @@ private:
     auto sum = sm::AcquireOp::create(b, loc, accumulatorChannel);
     auto multiply = [&](Value isFirst) {
       sm::TakeOp lhs;
-      if (lhsChannel)
-        lhs = sm::TakeOp::create(b, loc, lhsChannel);
+      if (computedChannel)
+        lhs = sm::TakeOp::create(b, loc, computedChannel);
       auto slot = sm::TakeOp::create(b, loc, channel);
       auto mma = sm::MmaOp::create(b, product.dot.getLoc(), Type(), sm::Atom::tcgen05,
                                    (lhs ? lhs : slot).getResult(0), slot.getResult(lhs ? 0 : 1),
@@ -333,7 +350,7 @@ private:
       if (product.isScaled())
         multiplyWithScales(mma, product.dot, slot.getResult(2), slot.getResult(3));
       if (lhs)
-        sm::FreeOp::create(b, loc, lhsChannel);
+        sm::FreeOp::create(b, loc, computedChannel);
       sm::FreeOp::create(b, loc, channel);
     };
     // The first iteration overwrites the accumulator. It is peeled, because testing for it in every
@@ -349,10 +366,11 @@ private:
     sm::PublishOp::create(b, loc, accumulatorChannel);
   }
 
-  /// Computes the left operand in registers, and writes it to tensor memory.
-  void fillTensorCompute(sm::RoleOp role) {
+  /// Computes the left operand in registers and writes it to tensor memory, or the right one and
+  /// writes it to shared memory.
+  void fillCompute(sm::RoleOp role, bool isLhs) {
     b.setInsertionPointToStart(&role.getBody().front());
-    Prologue prologue(product, choice);
+    Prologue prologue(product, choice, isLhs);
     prologue.buildBefore(b, scalars);
     auto loadOf = [&](Value number) {
       IRMapping at = scalars;
@@ -375,11 +393,12 @@ private:
     auto slot = sm::TakeOp::create(b, loc, rawChannel);
     Value raw = prologue.read(b, slot.getResult(0));
     sm::FreeOp::create(b, loc, rawChannel);
-    Value lhs = prologue.build(b, raw, loop.getRegionIterArgs(), inside);
-    auto to = sm::AcquireOp::create(b, loc, lhsChannel);
-    sm::CopyOp::create(b, product.dot.getLoc(), Type(), sm::Engine::tmem, lhs, ValueRange(),
-                       to.getResult(0), ValueRange(), false, DenseI64ArrayAttr());
-    sm::PublishOp::create(b, loc, lhsChannel);
+    Value computed = prologue.build(b, raw, loop.getRegionIterArgs(), inside);
+    auto to = sm::AcquireOp::create(b, loc, computedChannel);
+    sm::CopyOp::create(b, product.dot.getLoc(), Type(), isLhs ? sm::Engine::tmem : sm::Engine::st,
+                       computed, ValueRange(), to.getResult(0), ValueRange(), false,
+                       DenseI64ArrayAttr());
+    sm::PublishOp::create(b, loc, computedChannel);
     if (!first.empty())
       scf::YieldOp::create(b, loc, next);
   }
@@ -400,7 +419,16 @@ private:
     b.setInsertionPointToStart(&role.getBody().front());
     Type type = sumTile();
     Location dotLoc = product.dot.getLoc();
-    bool lags = choice.plan.channels[0].lag != 0;
+    // The channels of operands, and whether each holds the slot of the previous iteration, too.
+    SmallVector<std::pair<sm::ChannelOp, bool>> drained{
+        {channel, choice.plan.channels[0].lag != 0}};
+    if (computedChannel)
+      drained.push_back({computedChannel, choice.plan.channels[computedRhs].lag != 0});
+    auto freeSlots = [&](llvm::function_ref<bool(bool)> isIncluded) {
+      for (auto [from, lags] : drained)
+        if (isIncluded(lags))
+          sm::FreeOp::create(b, loc, from);
+    };
     std::optional<Prologue> prologue;
     if (product.lhs.hasPrologue) {
       prologue.emplace(product, choice);
@@ -414,11 +442,14 @@ private:
     };
     auto multiply = [&](ValueRange loaded, Value acc) -> Value {
       auto slot = sm::TakeOp::create(b, loc, channel);
-      Value left = slot.getResult(0);
+      Value left = slot.getResult(0), right;
+      if (computedChannel)
+        right = sm::TakeOp::create(b, loc, computedChannel).getResult(0);
+      else
+        right = slot.getResult(1);
       if (prologue)
         left = prologue->build(b, prologue->read(b, left), loaded, inside);
-      return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, left, slot.getResult(1), acc,
-                               Value(), Value())
+      return sm::MmaOp::create(b, dotLoc, type, sm::Atom::wgmma, left, right, acc, Value(), Value())
           .getResult();
     };
     enter(constant(0));
@@ -437,8 +468,7 @@ private:
     if (product.iterations > 1)
       loadNext(constant(1));
     Value sum = multiply(loaded, Value());
-    if (!lags)
-      sm::FreeOp::create(b, loc, channel);
+    freeSlots([](bool lags) { return !lags; });
     if (product.iterations > 1) {
       SmallVector<Value> carried{sum};
       llvm::append_range(carried, next);
@@ -457,13 +487,12 @@ private:
         SmallVector<Value> results{
             multiply(loop.getRegionIterArgs().drop_front(), loop.getRegionIterArg(0))};
         llvm::append_range(results, next);
-        sm::FreeOp::create(b, loc, channel);
+        freeSlots([](bool) { return true; });
         scf::YieldOp::create(b, loc, results);
       }
       sum = loop.getResult(0);
     }
-    if (lags)
-      sm::FreeOp::create(b, loc, channel);
+    freeSlots([](bool lags) { return lags; });
     buildEpilogue(sum);
   }
 };

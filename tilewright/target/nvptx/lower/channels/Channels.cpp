@@ -121,7 +121,8 @@ void ChannelsLowering::initialize() {
     arrivals /= state.isReadByTensorProducts ? 1 : state.parts;
     for (int64_t slot = 0; slot < state.slotCount(); ++slot)
       for (auto [kind, count] :
-           {std::pair<int64_t, int64_t>(0, writers ? writers * kernel.clusterSize() : 1),
+           {std::pair<int64_t, int64_t>(
+                0, writers ? writers * (state.tensorColumns ? kernel.clusterSize() : 1) : 1),
             {1, state.isReadByTensorProducts ? 1 : arrivals * arrivalCtas(state)}})
         b.make<NVVM::MBarrierInitOp>(
             kernel.shared.address(state.barriers, (kind * state.slotCount() + slot) * 8),
@@ -235,8 +236,9 @@ void ChannelsLowering::acquire(sm::AcquireOp op) {
   }
   waitBarrier(barrierOf(state, slot, true), b.load(b.i32Type, cursor.phase),
               kernel.clusterSize() > 1);
-  if (state.tensorColumns) {
-    all.tcgen05.fenceAfterSync();
+  if (state.tensorColumns || state.writers) {
+    if (state.tensorColumns)
+      all.tcgen05.fenceAfterSync();
     acquired[op.getChannel()].push_back({op->getBlock(), barrierOf(state, slot, false)});
     giveBuffers(op->getResults(), state, slot);
     return advance(state, cursor);
@@ -264,7 +266,7 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     return publishOwn(state);
   else if (state.isResult)
     return all.stores.publish();
-  else if (state.tensorColumns || state.isOfElements) {
+  else if (state.tensorColumns || state.isOfElements || state.writers) {
     auto &barriers = acquired[op.getChannel()];
     if (barriers.empty())
       return kernel.refuse(op, "publishes a slot that was not acquired");
@@ -275,7 +277,7 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     if (state.isOfElements)
       arrive(barrier, kernel.warpCount() * Chip::warpSize, arrivalCtas(state));
     else if (state.writers)
-      publishWritten(barrier);
+      publishWritten(state, barrier);
     else
       all.tcgen05.commit(barrier);
     return;
@@ -285,13 +287,18 @@ void ChannelsLowering::publish(sm::PublishOp op) {
     kernel.refuse(op, "must be in a role");
 }
 
-void ChannelsLowering::publishWritten(Value barrier) {
-  all.tcgen05.waitForStores();
-  all.tcgen05.fenceBeforeSync();
+void ChannelsLowering::publishWritten(const ChannelState &state, Value barrier) {
+  if (state.tensorColumns) {
+    all.tcgen05.waitForStores();
+    all.tcgen05.fenceBeforeSync();
+  } else {
+    // Products read shared memory through the async proxy.
+    fenceAsyncProxy(b);
+  }
   b.make<NVVM::SyncWarpOp>(b.i32(-1));
   Value on = b.zext(b.equal(kernel.axis(sm::Axis::lane), b.i32(0)), b.i32Type);
   // The first CTA of a pair multiplies for both.
-  if (kernel.clusterSize() > 1)
+  if (kernel.clusterSize() > 1 && state.tensorColumns)
     b.assembly({},
                "{\n.reg .pred on;\n.reg .b32 there;\nsetp.ne.b32 on, $1, 0;\n@on "
                "mapa.shared::cluster.u32 there, $0, 0;\n"
@@ -390,7 +397,7 @@ void ChannelsLowering::free(sm::FreeOp op) {
   std::deque<HeldSlot> &held = taken[op.getChannel()];
   if (held.empty())
     return kernel.refuse(op, "frees a slot that was not taken");
-  if (all.chip.matrix == MatrixUnit::wgmma && !state.isOfElements)
+  if (all.chip.matrix == MatrixUnit::wgmma && !state.isOfElements && multiplies(kernel.currentRole))
     waitForReaders(op);
   if (state.isReadByTensorProducts) {
     held.pop_front();

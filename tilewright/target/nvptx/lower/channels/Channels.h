@@ -85,8 +85,8 @@ private:
     bool isOfElements = false;
     /// If the channel is the turn of a role's warpgroups: the named barrier of the first warpgroup.
     std::optional<int64_t> turn;
-    /// The number of warps that write a slot in tensor memory, each of which arrives at the full
-    /// barrier; 0 if copies or products fill it.
+    /// The number of warps that write a slot, each of which arrives at the full barrier; 0 if
+    /// copies or products fill it.
     int64_t writers = 0;
     /// The number of the cluster's CTAs that copy to a slot of this CTA: more than one with
     /// multicast.
@@ -127,7 +127,7 @@ private:
   void publishOwn(ChannelState &state);
   /// All threads of the role have written a slot: one thread of each warp arrives at its full
   /// barrier.
-  void publishWritten(Value barrier);
+  void publishWritten(const ChannelState &state, Value barrier);
   /// The number of CTAs in which the readers of a slot arrive at its empty barrier.
   int64_t arrivalCtas(const ChannelState &state) const;
   void takeOwn(sm::TakeOp op, ChannelState &state);

@@ -1,7 +1,9 @@
 // Matmuls whose left operand is in registers. Either the operand has a prologue: threads read it
-// from a slot (SlotLoads.cpp) and compute it piece by piece with the matmul. Or it is an ordinary
-// tile, such as the weights of attention, which are computed from the result of another matmul.
-#include "tilewright/target/nvptx/lower/KernelLowering.h"
+// from a slot (SlotLoads.cpp) and compute it piece by piece with the matmul. If the right operand
+// has one, too, another role computes it in the same way, and writes it to a slot. Or it is an
+// ordinary tile, such as the weights of attention, which are computed from the result of another
+// matmul.
+#include "tilewright/target/nvptx/lower/matrix/SlotPrologue.h"
 
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/nvptx/lower/matrix/WgmmaInstruction.h"
@@ -22,18 +24,23 @@ void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
   deferred.clear();
   rawTiles.clear();
   viewRegisters.clear();
-  role.getBody().walk([&](sm::MmaOp mma) {
-    if (!isa<mlir::RankedTensorType>(mma.getLhs().getType()))
+  role.getBody().walk([&](mlir::Operation *user) {
+    auto mma = dyn_cast<sm::MmaOp>(user);
+    auto copy = dyn_cast<sm::CopyOp>(user);
+    if (!mma && !(copy && isToSlot(copy)))
       return;
-    SmallVector<mlir::Operation *> open{mma.getLhs().getDefiningOp()}, found;
+    Value operand = mma ? mma.getLhs() : copy.getSource();
+    if (!isa<mlir::RankedTensorType>(operand.getType()))
+      return;
+    SmallVector<mlir::Operation *> open{operand.getDefiningOp()}, found;
     while (!open.empty()) {
       mlir::Operation *op = open.pop_back_val();
-      if (!op || op->getBlock() != mma->getBlock() || !isa<tile::MapOp, tile::ViewOp>(op) ||
+      if (!op || op->getBlock() != user->getBlock() || !isa<tile::MapOp, tile::ViewOp>(op) ||
           !deferred.insert(op).second)
         continue;
       found.push_back(op);
-      for (Value operand : op->getOperands())
-        open.push_back(operand.getDefiningOp());
+      for (Value input : op->getOperands())
+        open.push_back(input.getDefiningOp());
     }
     // Compute only prologues that read a slot together with the product.
     if (none_of(found, [](mlir::Operation *op) {
@@ -50,8 +57,8 @@ void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
       for (mlir::Operation *op : found)
-        if (deferred.contains(op) && any_of(op->getUsers(), [&](mlir::Operation *user) {
-              return user != mma && !deferred.contains(user);
+        if (deferred.contains(op) && any_of(op->getUsers(), [&](mlir::Operation *other) {
+              return other != user && !deferred.contains(other);
             })) {
           deferred.erase(op);
           isChanged = true;
@@ -74,54 +81,6 @@ void RegisterOperandLowering::deferPrologues(sm::RoleOp role) {
         viewRegisters[op] = std::move(*registers);
       }
   });
-}
-
-/// Emits the registers of a left operand from the raw words of its slot, through the maps and views
-/// that were deferred.
-struct RegisterOperandLowering::Prologue {
-  RegisterOperandLowering &group;
-  RawTile raw;
-  KnownRegisters known = {};
-
-  /// Emits one register of a deferred tile.
-  Lanes emit(Value value, unsigned reg);
-  Lanes emitView(tile::ViewOp view, unsigned reg) {
-    const int64_t source = group.viewRegisters[view][reg];
-    return source < 0 ? group.b.poison(view.getType().getElementType())
-                      : emit(view.getSource(), unsigned(source));
-  }
-  /// Emits register `reg` of all results of a map and caches them. Returns the register of the
-  /// result `value`.
-  Lanes emitMap(tile::MapOp map, Value value, unsigned reg);
-};
-
-Lanes RegisterOperandLowering::Prologue::emitMap(tile::MapOp map, Value value, unsigned reg) {
-  SmallVector<Lanes> operands;
-  for (Value input : map.getInputs())
-    operands.push_back(emit(input, reg));
-  Lanes result;
-  SmallVector<Lanes> results(group.b.apply(map.getBody().front(), operands));
-  for (auto [made, lane] : zip_equal(map.getResults(), results)) {
-    known[{made.getAsOpaquePointer(), reg}] = lane;
-    if (made == value)
-      result = lane;
-  }
-  return result;
-}
-
-Lanes RegisterOperandLowering::Prologue::emit(Value value, unsigned reg) {
-  if (group.rawTiles.contains(value))
-    return decodeRaw(group.b, raw, reg, mlir::getElementTypeOrSelf(value), known);
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op || !group.deferred.contains(op))
-    return group.kernel.tiles[value][reg];
-  auto [found, isNew] = known.try_emplace({value.getAsOpaquePointer(), reg});
-  if (!isNew)
-    return found->second;
-  auto view = dyn_cast<tile::ViewOp>(op);
-  Lanes result = view ? emitView(view, reg) : emitMap(cast<tile::MapOp>(op), value, reg);
-  known[{value.getAsOpaquePointer(), reg}] = result;
-  return result;
 }
 
 // --- The product ---
@@ -152,9 +111,6 @@ struct RegisterOperandLowering::RegisterProduct {
   int64_t perStep() const { return 4 * packed; } // elements of a thread per instruction
   /// Whether the layouts of the left operand and of the result are those of the instruction.
   bool fits();
-  RawTile *findSource();
-  /// The register of the slot's tile from which a register of a deferred tile is computed.
-  std::optional<unsigned> rawRegister(Value value, unsigned reg);
   /// Waits until at most `left` wgmma groups are in flight. Returns the raw data that `registers`
   /// of the left operand are computed from, as results of the wait.
   RawTile waitForRegisters(ArrayRef<unsigned> registers, int64_t left);
@@ -201,7 +157,7 @@ RegisterOperandLowering::RegisterProduct::find(RegisterOperandLowering &group, s
   if (!product.fits())
     return no(concat("has register layouts that wgmma does not support: ", left.str(), " and ",
                      layout.str()));
-  product.source = product.findSource();
+  product.source = group.sourceOf(mma.getLhs());
   return product;
 }
 
@@ -234,27 +190,34 @@ bool RegisterOperandLowering::RegisterProduct::fits() {
   return true;
 }
 
-RawTile *RegisterOperandLowering::RegisterProduct::findSource() {
-  SmallVector<Value> open{mma.getLhs()};
+RawTile *RegisterOperandLowering::sourceOf(Value tile) {
+  SmallVector<Value> open{tile};
   while (!open.empty()) {
     Value value = open.pop_back_val();
-    if (auto found = group.rawTiles.find(value); found != group.rawTiles.end())
+    if (auto found = rawTiles.find(value); found != rawTiles.end())
       return &found->second;
-    if (mlir::Operation *op = value.getDefiningOp(); op && group.deferred.contains(op))
+    if (mlir::Operation *op = value.getDefiningOp(); op && deferred.contains(op))
       append_range(open, op->getOperands());
   }
   return nullptr;
 }
 
-std::optional<unsigned> RegisterOperandLowering::RegisterProduct::rawRegister(Value value,
-                                                                              unsigned reg) {
-  if (group.rawTiles.contains(value))
+void RegisterOperandLowering::store(sm::CopyOp copy) {
+  RawTile *source = sourceOf(copy.getSource());
+  Prologue prologue(*this, source ? *source : RawTile());
+  writeSlot(copy, [&](ArrayRef<unsigned> registers) {
+    return prologue.emitWord(copy.getSource(), registers);
+  });
+}
+
+std::optional<unsigned> RegisterOperandLowering::rawRegister(Value value, unsigned reg) {
+  if (rawTiles.contains(value))
     return reg;
   mlir::Operation *op = value.getDefiningOp();
-  if (!op || !group.deferred.contains(op))
+  if (!op || !deferred.contains(op))
     return std::nullopt;
   if (auto view = dyn_cast<tile::ViewOp>(op)) {
-    const int64_t from = group.viewRegisters[op][reg];
+    const int64_t from = viewRegisters[op][reg];
     return from < 0 ? std::nullopt : rawRegister(view.getSource(), unsigned(from));
   }
   for (Value input : op->getOperands())
@@ -269,7 +232,7 @@ RawTile RegisterOperandLowering::RegisterProduct::waitForRegisters(ArrayRef<unsi
   RawTile raw = *source;
   std::set<unsigned> words;
   for (unsigned reg : registers)
-    if (std::optional<unsigned> found = rawRegister(mma.getLhs(), reg))
+    if (std::optional<unsigned> found = group.rawRegister(mma.getLhs(), reg))
       words.insert(raw.positions[*found].word);
   std::string constraints;
   SmallVector<Value> through;
@@ -311,7 +274,7 @@ SmallVector<Value>
 RegisterOperandLowering::RegisterProduct::packRegisters(ArrayRef<unsigned> registers, RawTile raw) {
   auto lhs = cast<mlir::RankedTensorType>(mma.getLhs().getType());
   const ThreadLayout &side = group.kernel.threadsOf(lhs);
-  Prologue prologue{.group = group, .raw = std::move(raw)};
+  Prologue prologue(group, std::move(raw));
   SmallVector<Value> words;
   for (size_t first = 0; first < registers.size(); first += size_t(packed)) {
     // Use zero for rows outside of the tile.
@@ -319,10 +282,7 @@ RegisterOperandLowering::RegisterProduct::packRegisters(ArrayRef<unsigned> regis
       words.push_back(group.b.i32(0));
       continue;
     }
-    SmallVector<Lanes> elements;
-    for (int64_t i = 0; i < packed; ++i)
-      elements.push_back(prologue.emit(mma.getLhs(), registers[first + size_t(i)]));
-    words.push_back(packWord(group.b, elements, lhs.getElementType()));
+    words.push_back(prologue.emitWord(mma.getLhs(), registers.slice(first, size_t(packed))));
   }
   return words;
 }

@@ -15,10 +15,13 @@ class RegisterOperandLowering : public OpGroup {
 public:
   explicit RegisterOperandLowering(KernelLowering &all) : OpGroup(all) {}
 
-  /// Finds the prologues of the left operands of matmuls, which are emitted with the matmul.
+  /// Finds the prologues of operands of matmuls, which are emitted with the matmul, or with the
+  /// copy to the slot where it reads them.
   void deferPrologues(sm::RoleOp role);
   bool isDeferred(mlir::Operation *op) const { return deferred.contains(op); }
   void load(sm::CopyOp copy);
+  /// Computes a tile and writes it to a slot that a product of another role reads.
+  void store(sm::CopyOp copy);
   void mma(sm::MmaOp mma);
   /// Whether to pack a map's result into the words of the instruction as soon as it is computed,
   /// because only such products read it. Words need half of the registers.
@@ -31,8 +34,16 @@ public:
 
 private:
   struct SlotLoad;
-  struct Prologue;
+  class Prologue;
   struct RegisterProduct;
+
+  /// The words of the slot that a deferred tile is computed from; null if there is none.
+  RawTile *sourceOf(Value tile);
+  /// The register of the slot's tile from which a register of a deferred tile is computed.
+  std::optional<unsigned> rawRegister(Value value, unsigned reg);
+  /// Writes a whole slot. `wordOf` emits the word of two or more registers.
+  void writeSlot(sm::CopyOp copy,
+                 llvm::function_ref<Value(llvm::ArrayRef<unsigned> registers)> wordOf);
 
   llvm::DenseSet<mlir::Operation *> deferred;
   llvm::DenseMap<Value, RawTile> rawTiles;

@@ -1,4 +1,5 @@
-// A tile that threads read from a slot of a channel, as raw words.
+// Tiles between slots of channels and registers: a tile that threads read, as raw words, and the
+// accesses by which they read or write one.
 #ifndef TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_SLOTLOAD_H
 #define TILEWRIGHT_TARGET_NVPTX_LOWER_MATRIX_SLOTLOAD_H
 
@@ -22,6 +23,24 @@ struct RawTile {
 /// Caches registers that are already emitted: by tile and register, or by word and half.
 using KnownRegisters = std::map<std::pair<const void *, unsigned>, Lanes>;
 
+/// One access to a slot: `bytes` bytes at `offset`, and the registers of the consecutive elements
+/// in it. An element that is unpacked later is in several registers.
+struct SlotAccess {
+  int64_t offset, bytes;
+  llvm::SmallVector<llvm::SmallVector<unsigned>> registers;
+};
+
+/// How the threads of a role access a whole slot in the layout of a tile, in the order of offsets.
+struct SlotAccesses {
+  llvm::SmallVector<int64_t> ofBits; // the offset that each bit of the thread id contributes
+  llvm::SmallVector<SlotAccess> accesses;
+};
+/// With accesses of at most 16 bytes.
+SlotAccesses accessesOf(sm::BufferType buffer, const sm::Layout &fragments);
+/// Whether a tile has all elements of a slot, in registers of warpgroups, and the offset of an
+/// element is the xor of what its thread and its register contribute.
+bool isWholeSlot(const sm::Layout &fragments, sm::BufferType buffer);
+
 /// Decodes the element of one register.
 Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
                 KnownRegisters &known);
@@ -29,8 +48,9 @@ Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
 /// Packs elements of a computed operand into one word of the instruction.
 Value packWord(ThreadBuilder &b, llvm::ArrayRef<Lanes> elements, Type type);
 
-/// Whether a copy reads a slot into registers.
+/// Whether a copy reads a slot into registers, or writes one of more than one element from them.
 bool isFromSlot(sm::CopyOp copy);
+bool isToSlot(sm::CopyOp copy);
 
 } // namespace tilewright::nvptx
 

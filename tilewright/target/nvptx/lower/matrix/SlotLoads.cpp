@@ -12,6 +12,13 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
+bool isToSlot(sm::CopyOp copy) {
+  if (!copy.getTarget() || copy.getEngine() != sm::Engine::st)
+    return false;
+  auto buffer = dyn_cast<sm::BufferType>(copy.getTarget().getType());
+  return buffer && mlir::ShapedType::getNumElements(buffer.getShape()) > 1;
+}
+
 bool isFromSlot(sm::CopyOp copy) {
   return copy.getResult() && isa<sm::BufferType>(copy.getSource().getType()) &&
          (copy.getEngine() == sm::Engine::ld || copy.getEngine() == sm::Engine::ldmatrix);
@@ -40,20 +47,11 @@ Lanes decodeRaw(ThreadBuilder &b, const RawTile &raw, unsigned reg, Type type,
   return {b.decode(b.trunc(bits, stored), type)};
 }
 
-/// One access to a slot: `bytes` bytes at `offset`, and the registers of the consecutive elements
-/// that it reads. An element that is unpacked later is in several registers.
-namespace {
-struct SlotAccess {
-  int64_t offset, bytes;
-  SmallVector<SmallVector<unsigned>> registers;
-};
-} // namespace
-
 /// Groups elements that are contiguous for every thread into accesses of at most 16 bytes. `ofBits`
 /// has the offset that each bit of the thread id contributes, `offsets` the offset of each
 /// register.
-static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int64_t> offsets,
-                                          int64_t elementBytes) {
+static SmallVector<SlotAccess> grouped(ArrayRef<int64_t> ofBits, ArrayRef<int64_t> offsets,
+                                       int64_t elementBytes) {
   std::map<int64_t, SmallVector<unsigned>> byOffset;
   for (auto [reg, offset] : enumerate(offsets))
     byOffset[offset].push_back(unsigned(reg));
@@ -77,17 +75,68 @@ static SmallVector<SlotAccess> accessesOf(ArrayRef<int64_t> ofBits, ArrayRef<int
   return accesses;
 }
 
+/// The index that each bit of a thread id contributes to that of its elements: bits of the lane,
+/// the warp and the warpgroup.
+static SmallVector<SmallVector<int64_t>> indicesOfBits(const sm::Layout &fragments) {
+  SmallVector<SmallVector<int64_t>> indices;
+  for (int64_t lane = 1; lane < 32; lane *= 2)
+    indices.push_back(*fragments.indexOf(0, lane));
+  for (int64_t warp : {1, 2})
+    indices.push_back(*fragments.indexOf(0, 0, warp));
+  for (int64_t group = 1; group < fragments.extent(Axis::group); group *= 2)
+    indices.push_back(*fragments.indexOf(0, 0, 0, group));
+  return indices;
+}
+
+SlotAccesses accessesOf(sm::BufferType buffer, const sm::Layout &fragments) {
+  SlotAccesses all;
+  for (const SmallVector<int64_t> &index : indicesOfBits(fragments))
+    all.ofBits.push_back(byteOf(buffer, index));
+  SmallVector<int64_t> offsets;
+  for (int64_t reg = 0; reg < fragments.extent(Axis::reg); ++reg)
+    offsets.push_back(byteOf(buffer, *fragments.indexOf(reg, 0)));
+  all.accesses = grouped(all.ofBits, offsets, lanes::storageBytes(buffer.getElementType()));
+  return all;
+}
+
+/// Whether the offset of the sum of two indices is the xor of their offsets.
+static bool isXor(sm::BufferType buffer, ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+  const SmallVector<int64_t> sum{left[0] + right[0], left[1] + right[1]};
+  return byteOf(buffer, sum) == (byteOf(buffer, left) ^ byteOf(buffer, right));
+}
+
+bool isWholeSlot(const sm::Layout &fragments, sm::BufferType buffer) {
+  const sm::Layout &memory = buffer.getLayout().getValue();
+  if (fragments.rank() != 2 || memory.rank() != 2 || fragments.cover(0) != memory.cover(0) ||
+      fragments.cover(1) != memory.cover(1) || fragments.extent(Axis::warp) != 4 ||
+      !fragments.getFlips().empty())
+    return false;
+  if (sm::isLinear(memory) && sm::isLinear(fragments))
+    return true;
+  // Sizes that are not powers of two are possible where no thread's bits reach them.
+  const SmallVector<SmallVector<int64_t>> bits = indicesOfBits(fragments);
+  for (size_t i = 0; i < bits.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (!isXor(buffer, bits[i], bits[j]))
+        return false;
+  for (int64_t reg = 0; reg < fragments.extent(Axis::reg); ++reg) {
+    const SmallVector<int64_t> index = *fragments.indexOf(reg, 0);
+    if (!all_of(bits, [&](ArrayRef<int64_t> bit) { return isXor(buffer, index, bit); }))
+      return false;
+  }
+  return true;
+}
+
 struct RegisterOperandLowering::SlotLoad {
   RegisterOperandLowering &group;
   sm::CopyOp copy;
   sm::BufferType buffer;
   mlir::RankedTensorType type;
-  const sm::Layout fragments;  // of the registers
-  const int64_t bytes;         // of an element
-  const bool isMatrix;         // by ldmatrix
-  const bool kInner;           // K is contiguous in the slot
-  const bool pairsRows;        // ldmatrix moves pairs of bytes of adjacent rows
-  SmallVector<int64_t> ofBits; // the offset that each bit of the thread id contributes
+  const sm::Layout fragments; // of the registers
+  const int64_t bytes;        // of an element
+  const bool isMatrix;        // by ldmatrix
+  const bool kInner;          // K is contiguous in the slot
+  const bool pairsRows;       // ldmatrix moves pairs of bytes of adjacent rows
   RawTile raw;
 
   SlotLoad(RegisterOperandLowering &group, sm::CopyOp copy)
@@ -98,7 +147,6 @@ struct RegisterOperandLowering::SlotLoad {
         pairsRows(isMatrix && bytes == 1) {}
 
   unsigned registers() const { return unsigned(fragments.extent(Axis::reg)); }
-  void findThreadOffsets();
   /// Adds words to `raw`. Returns the number of the first.
   unsigned add(ArrayRef<Value> words) {
     const auto first = unsigned(raw.words.size());
@@ -106,19 +154,19 @@ struct RegisterOperandLowering::SlotLoad {
     return first;
   }
   Value address() { return group.kernel.buffers[copy.getSource()].address; }
+  SmallVector<int64_t> findRowOffsets();
   void readMatrices();
   void readElements();
 };
 
-void RegisterOperandLowering::SlotLoad::findThreadOffsets() {
-  // A lane's bits select the element that it reads or, for ldmatrix, the row whose address it
-  // provides: row i mod 8 of matrix i / 8 for lane i.
+SmallVector<int64_t> RegisterOperandLowering::SlotLoad::findRowOffsets() {
+  SmallVector<int64_t> ofBits;
+  // A lane's bits select the row whose address it provides to ldmatrix: row i mod 8 of matrix i / 8
+  // for lane i.
   for (int64_t bit = 0; bit < 5; ++bit) {
     const int64_t along = int64_t(1) << bit;
     SmallVector<int64_t> index{0, along}; // rows of a transposed matrix go along K
-    if (!isMatrix)
-      index = *fragments.indexOf(0, along);
-    else if (!pairsRows && (bit == 3 || (kInner && bit < 3)))
+    if (!pairsRows && (bit == 3 || (kInner && bit < 3)))
       index = {along, 0};
     else if (!pairsRows && bit == 4)
       index = {0, 8};
@@ -128,11 +176,13 @@ void RegisterOperandLowering::SlotLoad::findThreadOffsets() {
     ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, warp)));
   for (int64_t group = 1; group < fragments.extent(Axis::group); group *= 2)
     ofBits.push_back(byteOf(buffer, *fragments.indexOf(0, 0, 0, group)));
+  return ofBits;
 }
 
 /// Each ldmatrix loads four matrices with rows of 16 bytes: 16 rows by 16 elements, or 16 by 32 for
 /// bytes along M.
 void RegisterOperandLowering::SlotLoad::readMatrices() {
+  const SmallVector<int64_t> ofBits = findRowOffsets();
   std::map<std::pair<int64_t, int64_t>, unsigned> starts;
   const int64_t depth = pairsRows ? 32 : 16;
   for (unsigned reg = 0; reg < registers(); ++reg) {
@@ -155,12 +205,10 @@ void RegisterOperandLowering::SlotLoad::readMatrices() {
 
 /// Each ld loads elements that are contiguous for every thread.
 void RegisterOperandLowering::SlotLoad::readElements() {
-  SmallVector<int64_t> offsets;
-  for (unsigned reg = 0; reg < registers(); ++reg)
-    offsets.push_back(byteOf(buffer, *fragments.indexOf(reg, 0)));
-  for (const SlotAccess &access : accessesOf(ofBits, offsets, bytes)) {
+  const SlotAccesses all = accessesOf(buffer, fragments);
+  for (const SlotAccess &access : all.accesses) {
     const unsigned first = add(readWords(group.b, access.bytes, address(),
-                                         group.kernel.offsetOfThread(ofBits, access.offset)));
+                                         group.kernel.offsetOfThread(all.ofBits, access.offset)));
     for (auto [i, registers] : enumerate(access.registers)) {
       const int64_t bit = int64_t(i) * bytes * 8;
       for (unsigned reg : registers)
@@ -169,23 +217,14 @@ void RegisterOperandLowering::SlotLoad::readElements() {
   }
 }
 
-/// Whether the copy moves a whole slot to the registers of warpgroups.
-static bool isWholeSlot(sm::CopyOp copy, const sm::Layout &fragments, const sm::Layout &memory) {
-  return fragments.rank() == 2 && fragments.cover(0) == memory.cover(0) &&
-         fragments.cover(1) == memory.cover(1) && copy.getSourceOffsets().empty() &&
-         fragments.extent(Axis::warp) == 4 && sm::isLinear(memory) && sm::isLinear(fragments);
-}
-
 void RegisterOperandLowering::load(sm::CopyOp copy) {
-  const sm::Layout &fragments = sm::layoutOf(copy.getResult().getType()).getValue(),
-                   &memory =
-                       cast<sm::BufferType>(copy.getSource().getType()).getLayout().getValue();
-  if (!isWholeSlot(copy, fragments, memory))
+  const sm::Layout &fragments = sm::layoutOf(copy.getResult().getType()).getValue();
+  auto buffer = cast<sm::BufferType>(copy.getSource().getType());
+  if (!copy.getSourceOffsets().empty() || !isWholeSlot(fragments, buffer))
     return kernel.refuse(copy,
                          concat("must read a whole slot into the registers of warpgroups, got ",
-                                fragments.str(), " from ", memory.str()));
+                                fragments.str(), " from ", buffer.getLayout().getValue().str()));
   SlotLoad load(*this, copy);
-  load.findThreadOffsets();
   load.raw.positions.resize(load.registers());
   if (load.isMatrix)
     load.readMatrices();
@@ -202,6 +241,37 @@ void RegisterOperandLowering::load(sm::CopyOp copy) {
     kernel.tiles[copy.getResult()] = std::move(tile);
   }
   rawTiles[copy.getResult()] = std::move(load.raw);
+}
+
+void RegisterOperandLowering::writeSlot(sm::CopyOp copy,
+                                        function_ref<Value(ArrayRef<unsigned> registers)> wordOf) {
+  const sm::Layout &fragments = sm::layoutOf(copy.getSource().getType()).getValue();
+  auto buffer = cast<sm::BufferType>(copy.getTarget().getType());
+  Type element = buffer.getElementType();
+  const SlotAccesses all = isWholeSlot(fragments, buffer) && copy.getTargetOffsets().empty()
+                               ? accessesOf(buffer, fragments)
+                               : SlotAccesses();
+  auto isOfWords = [](const SlotAccess &access) { return access.bytes % 4 == 0; };
+  if (all.accesses.empty() || !all_of(all.accesses, isOfWords))
+    return kernel.refuse(copy,
+                         concat("must write a whole slot from the registers of warpgroups, "
+                                "words of each at once, got ",
+                                fragments.str(), " to ", buffer.getLayout().getValue().str()));
+  // Elements are computed where they are stored, so that few of them are in registers at once.
+  const size_t packed = 4 / size_t(lanes::storageBytes(element));
+  for (const SlotAccess &access : all.accesses) {
+    const auto count = unsigned(access.bytes / 4);
+    Value words = b.poisonOf(b.vectorOf(b.i32Type, count));
+    for (unsigned word = 0; word < count; ++word) {
+      SmallVector<unsigned> registers;
+      for (size_t i = 0; i < packed; ++i)
+        registers.push_back(access.registers[word * packed + i].front());
+      words = b.insertElement(words, wordOf(registers), word);
+    }
+    const SplitOffset at = kernel.offsetOfThread(all.ofBits, access.offset);
+    Value address = b.sharedPointer(b.add(kernel.buffers[copy.getTarget()].address, at.varying));
+    b.store(words, b.advance(address, at.constant), unsigned(access.bytes));
+  }
 }
 
 } // namespace tilewright::nvptx

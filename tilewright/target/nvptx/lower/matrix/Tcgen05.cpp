@@ -14,8 +14,6 @@ namespace tilewright::nvptx {
 
 using sm::Axis;
 
-/// The address space of tensor memory.
-constexpr unsigned tensorSpace = 6;
 /// An address is a lane in the upper 16 bits and a column in the lower.
 constexpr int64_t laneStep = int64_t(1) << 16;
 
@@ -42,7 +40,8 @@ bool isWrittenByThreads(sm::AcquireOp acquire) {
   return any_of(acquire.getResults(), [](Value buffer) {
     return any_of(buffer.getUsers(), [&](mlir::Operation *user) {
       auto copy = dyn_cast<sm::CopyOp>(user);
-      return copy && copy.getEngine() == sm::Engine::tmem && copy.getTarget() == buffer;
+      return copy && copy.getTarget() == buffer &&
+             (copy.getEngine() == sm::Engine::tmem || isToSlot(copy));
     });
   });
 }

@@ -93,7 +93,10 @@ private:
 /// bits.
 int64_t tensorColumnsOf(sm::BufferType buffer);
 
-/// Whether threads write the acquired slot, which is in tensor memory.
+/// The address space of tensor memory.
+inline constexpr unsigned tensorSpace = 6;
+
+/// Whether threads write the acquired slot.
 bool isWrittenByThreads(sm::AcquireOp acquire);
 
 /// Whether the matrix unit itself frees the slots of the channel, because products accumulate in

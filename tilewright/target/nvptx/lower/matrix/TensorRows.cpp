@@ -9,9 +9,6 @@ using namespace llvm;
 
 namespace tilewright::nvptx {
 
-/// The address space of tensor memory.
-constexpr unsigned tensorSpace = 6;
-
 /// The number of parts of the channel that a buffer belongs to.
 static int64_t partsOf(Value buffer) {
   Value channel;
