@@ -304,7 +304,7 @@ def dequantised():
     # Scales of rows or columns, of groups of the contraction, and zero points. The scaled weight is rounded to bf16, as
     # in the evaluator; the tolerance follows from its size.
     for name, dtype in {"i4": I4, "u4": U4, "e2m1": E2M1, "s8": I8}.items():
-        for order, group in (("nn", 64), ("nt", 128), ("nn", 128), ("nt", 64)):
+        for order, group in (("nn", 64), ("nt", 128), ("nn", 128), ("nt", 64), ("nn", 32), ("nt", 16)):
             m, n, k = 96, 160, 512
             x = numbers((m, k), BF16)
             w = numbers((k, n) if order == "nn" else (n, k), dtype)
@@ -323,6 +323,34 @@ def dequantised():
                 return np.abs(x.astype(np.float64)).sum(axis=1, keepdims=True) * largest * np.ones((1, n))
 
             yield GpuCase(f"gemm_group_{name}_{order}_{group}", function, (x, w, scale), "contraction", 64.0, absolute)
+    # Both sides: converted, in all orders of both, and block-scaled, with tiles that the sizes fill and do not fill.
+    sides = {"e4m3_e4m3": (BF16, E4M3, E4M3), "e5m2_e2m1": (BF16, E5M2, E2M1), "s8_s8": (F16, I8, I8), "e2m1_i4": (BF16, E2M1, I4), "f32_e4m3": (BF16, F32, E4M3)}
+    for at, (name, (dtype, small, other)) in enumerate(sides.items()):
+        for number, order in enumerate(orders):
+            if at != 0 and number % 2 != at % 2:
+                continue
+            m, n, k = ((160, 192, 320), (144, 96, 224), (64, 256, 1008), (400, 208, 192))[(at + number) % 4]
+            left, right = shapes(order, m, n, k)
+            both = lambda a, b, dtype=dtype: (a.astype(dtype), b.astype(dtype))
+            yield product(f"gemm_both_{name}_{order}_{m}x{n}x{k}", numbers(left, small), numbers(right, other), orders[order], before=both, result=F32, units=64.0)
+    for name, (small, other, block) in {"e4m3": (E4M3, E4M3, 32), "e2m1": (E2M1, E2M1, 16), "e5m2_e2m1": (E5M2, E2M1, 32), "s8": (I8, I8, 32)}.items():
+        for order, m, n, k in (("nt", 200, 144, 352), ("nn", 130, 192, 256)):
+            x, w = numbers((m, k), small), numbers(shapes(order, m, n, k)[1], other)
+            scales = numbers((m, k // block), BF16, 0.1, 1.0), numbers((n, k // block) if order == "nt" else (k // block, n), BF16, 0.1, 1.0)
+
+            def function(x, w, s, t, order=order, block=block, m=m, n=n, k=k):
+                left = (x.astype(jnp.bfloat16).reshape(m, k // block, block) * s[:, :, None]).reshape(m, k)
+                right = w.astype(jnp.bfloat16)
+                if order == "nn":
+                    right = (right.reshape(k // block, block, n) * t[:, None, :]).reshape(k, n)
+                else:
+                    right = (right.reshape(n, k // block, block) * t[:, :, None]).reshape(n, k)
+                return lax.dot_general(left, right, (orders[order], ((), ())), preferred_element_type=jnp.float32)
+
+            def absolute(x=x, w=w, n=n):
+                return np.abs(x.astype(np.float64)).sum(axis=1, keepdims=True) * np.abs(w.astype(np.float64)).max() * np.ones((1, n))
+
+            yield GpuCase(f"gemm_blocks_{name}_{order}", function, (x, w, *scales), "contraction", 64.0, absolute)
     x, w, scale = numbers((200, 320), BF16), numbers((320, 64), I8), numbers((64,), BF16, 0.1, 1.0)
     yield GpuCase("gemm_scaled_columns", lambda x, w, s: jnp.dot(x, w.astype(jnp.bfloat16) * s, preferred_element_type=jnp.float32),
                   (x, w, scale), "contraction", 64.0, lambda: np.full((200, 64), 320 * 20.0))  # fmt: skip

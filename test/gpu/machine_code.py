@@ -99,6 +99,19 @@ def steady_loop(code):
     return min(loops)[1]
 
 
+def computed_product(code):
+    """Of a product whose operands are both computed for wgmma, the instructions of a scheduler for each cycle in which its tensor core is busy: it has a warp of
+    each of the two warpgroups that multiply, and one of the warpgroup that computes the right operand. Zero instructions if there is no such kernel."""
+    multiply = loops_of(code, r"\bHGMMA\b")
+    compute = [loop for loop in loops_of(code, r"\bSTS\b") if not any("HGMMA" in line for line, _ in loop)]
+    if not multiply or not compute:
+        return 0
+    shapes = [re.search(r"HGMMA\.(\d+)x(\d+)x(\d+)", line) for line, _ in multiply[0]]
+    # A multiprocessor of sm_90a has 2048 multiply-adds of bf16 in a cycle.
+    busy = sum(int(shape[1]) * int(shape[2]) * int(shape[3]) / 2048 for shape in shapes if shape)
+    return (2 * len(multiply[0]) + len(compute[0])) / (2 * busy)
+
+
 def live_registers(code):
     """The largest number of registers that are in use at once between the first and the last matrix instruction in tensor memory, from `nvdisasm -plr`."""
     counts, products = [], []

@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from machine_code import attention_roles, live_registers, machine_code, steady_loop
+from machine_code import attention_roles, computed_product, live_registers, machine_code, steady_loop
 
 TOOL = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin/tilewright"
 
@@ -25,6 +25,33 @@ def mixed(small, order="nn", result="f32", size=1024):
     return (f"func.func @main(%a: {a}, %w: {w}) -> {c} {{\n  %b = stablehlo.convert %w : ({w}) -> {a}\n"
             f"  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{'nt'.index(order[1])}] : ({a}, {a}) -> {c}\n  return %d : {c}\n}}\n",
             [f"{size}x{size}xbf16=0.5", f"{size}x{size}x{small}=1"])  # fmt: skip
+
+
+# The types of the elements and scales of both sides, and the size of a block.
+SCALED = {"MXFP8": ("f8E4M3FN", "f8E4M3FN", "f8E8M0FNU", 32), "MXFP4": ("f4E2M1FN", "f4E2M1FN", "f8E8M0FNU", 32),
+          "NVFP4": ("f4E2M1FN", "f4E2M1FN", "f8E4M3FN", 16), "e4m3 e2m1": ("f8E4M3FN", "f4E2M1FN", "f8E8M0FNU", 32)}  # fmt: skip
+
+
+def scaled(name, size):
+    """A block-scaled product, dequantised to bf16."""
+    *elements, scale, block = SCALED[name]
+    wide, blocks, result = f"tensor<{size}x{size}xbf16>", f"{size}x{size // block}", f"tensor<{size}x{size}xf32>"
+
+    def side(v, element):
+        return f"""  %{v}w = stablehlo.convert %{v} : (tensor<{size}x{size}x{element}>) -> {wide}
+  %{v}c = stablehlo.convert %s{v} : (tensor<{blocks}x{scale}>) -> tensor<{blocks}xbf16>
+  %{v}b = stablehlo.broadcast_in_dim %{v}c, dims = [0, 1] : (tensor<{blocks}xbf16>) -> tensor<{blocks}x{block}xbf16>
+  %{v}r = stablehlo.reshape %{v}b : (tensor<{blocks}x{block}xbf16>) -> {wide}
+  %{v}d = stablehlo.multiply %{v}w, %{v}r : {wide}
+"""
+
+    arguments = ", ".join(f"%{v}: tensor<{size}x{size}x{element}>, %s{v}: tensor<{blocks}x{scale}>" for v, element in zip("xy", elements))
+    program = f"""func.func @main({arguments}) -> {result} {{
+{side("x", elements[0])}{side("y", elements[1])}  %d = stablehlo.dot_general %xd, %yd, contracting_dims = [1] x [1] : ({wide}, {wide}) -> {result}
+  return %d : {result}
+}}
+"""
+    return program, [text for element in elements for text in (f"{size}x{size}x{element}=1", f"{blocks}x{scale}=0.5")]
 
 
 def softmax(rows=256, columns=1024, name="main"):
@@ -363,6 +390,38 @@ def test_one_thread_keeps_a_pair_busy(tmp_path):
     assert "UTCHMMA.2CTA" in code and not re.search(r"\b(LDL|STL)\b", code)
     assert loop.cycles <= 0.12 * cycles
     assert live <= 64
+
+
+# With a kernel of mma.sync that dequantised for itself, 4.8, 3.3, 3.6 and 4.0.
+@pytest.mark.parametrize("name, slots", [("MXFP8", 0.92), ("MXFP4", 0.94), ("NVFP4", 1.04), ("e4m3 e2m1", 0.98)])
+def test_block_scaled_products_leave_the_tensor_core_busy(name, slots, tmp_path):
+    code = machine_code(tmp_path, "scaled", scaled(name, 8192)[0], "sm_90a", tool)
+    found = computed_product(code)
+    print(f"{name}, 8192: {found:.3f} issue slots of a scheduler a tensor cycle")
+    assert not re.search(r"\b(LDL|STL)\b", code)
+    assert 0 < found <= slots
+    words = tool("explain", "kernels", tmp_path / "scaled.mlir", "--target=sm_90a", "--details")
+    assert words.startswith("1 kernel for sm_90a, 1 launch") and "both operands have a prologue" in words, words
+    assert re.findall(r"(\d+) bytes spilled", words) == ["0"], words
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_block_scaled_products_move_nothing_dequantised(name, tmp_path):
+    """TMA copies elements as they are in memory, and only the result is written. Shared memory has no bank conflicts."""
+    size = 512
+    program, inputs = scaled(name, size)
+    (tmp_path / "program.mlir").write_text(program)
+    counts = tool("run", tmp_path / "program.mlir", *(f"--input={i}" for i in inputs), f"--output={tmp_path}/o", "--target=vgpu:sm_90a",
+                  TILEWRIGHT_VGPU_CHECK="count")  # fmt: skip
+    assert np.array_equal(np.load(tmp_path / "o0.npy"), np.full((size, size), size / 4, np.float32))
+    assert counts.count("\nkernel ") + counts.startswith("kernel ") == 1, counts
+    (copied,) = re.findall(r"asynchronous +(\d+) bytes of global memory", counts)
+    (written,) = re.findall(r"global +\d+ bytes read, (\d+) written", counts)
+    print(f"{name}, {size}: {copied} bytes of elements copied, {written} written")
+    said = tool("explain", "kernels", tmp_path / "program.mlir", "--target=sm_90a", "--details")
+    assert int(copied) == int(re.search(r"multiply-adds, (\d+) bytes of operands loaded", said)[1]), (copied, said)
+    assert int(written) == 4 * size * size, counts
+    assert int(re.search(r"(\d+) of them bank conflicts", counts)[1]) == 0, counts
 
 
 # The size is a multiple of the block of keys, so that the loop has no branch. FlashAttention-3 has 0.41 and 0.95 with a head of 128, Triton 0.55 and 1.07. A head

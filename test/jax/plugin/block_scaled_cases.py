@@ -157,18 +157,27 @@ def is_native(dump):
     return re.search(r"sm\.mma \w+ .* scales |tile\.dot .* scaled\(", lowered.read_text()) is not None
 
 
+def is_scaled_on_the_way(dump):
+    """Whether the kernel that was compiled last applies the scales of both operands while it multiplies them by wgmma, and is the only one."""
+    (lowered,) = pathlib.Path(dump).glob("*-lower.mlir")
+    text = lowered.read_text()
+    return text.count("sm.kernel") == 1 and 'sm.role "compute"' in text and "sm.mma wgmma" in text
+
+
 def main(part, parts):
     cases = list(itertools.product(PAIRS, SHAPES))[part::parts]
-    dump, native = os.environ.get("TILEWRIGHT_COMPILE_DUMP_DIR"), 0
+    dump, native, on_the_way = os.environ.get("TILEWRIGHT_COMPILE_DUMP_DIR"), 0, 0
     for pair, shape in cases:
         check(pair, shape)
         native += bool(dump) and is_native(dump)
+        on_the_way += bool(dump) and is_scaled_on_the_way(dump)
     for pair in PAIRS[part::parts]:
         check_nan_scales(pair)
         check_poisoned_neighbours(pair)
     print(len(cases), "products are right on", jax.devices()[0])
     if dump:
         print(native, "of them by a matrix unit that reads scales")
+        print(on_the_way, "of them by one kernel that scales both operands on the way to it")
 
 
 if __name__ == "__main__":

@@ -65,6 +65,20 @@ def test_the_matrix_unit_multiplies_with_the_scales(target, native, order, tmp_p
     assert f"{native} of them by a matrix unit that reads scales" in done.stdout, done.stdout
 
 
+@pytest.mark.parametrize("order", ["eager", "latest", "seed:7"])
+def test_wgmma_multiplies_what_is_scaled_on_the_way(order, tmp_path):
+    """One product of each pair of formats: one kernel, in which warps scale both operands for the instruction."""
+    done = check_part("vgpu:sm_90a", 7, 12, TILEWRIGHT_VGPU_ORDER=order, TILEWRIGHT_COMPILE_DUMP_DIR=str(tmp_path))
+    assert done.returncode == 0 and "6 products are right on" in done.stdout, done.stdout + done.stderr
+    assert "6 of them by one kernel that scales both operands" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("order", ["latest", "seed:7"])
+def test_all_products_on_wgmma_in_other_orders(order):
+    done = check_part("vgpu:sm_90a", 0, 1, TILEWRIGHT_VGPU_ORDER=order)
+    assert done.returncode == 0 and "72 products are right on" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("target", ["cpu", *GPUS])
 def test_programs_around_products(target):
     done = check_part(target, "programs", 1)

@@ -319,10 +319,17 @@ const char *refusePlainEpilogue(exec::FusionOp product, exec::FusionOp reader) {
   return nullptr;
 }
 
+/// The shortest groups of the contracted dimension that the kernel of a product on this target
+/// supports. A tile has one group, of at least a line of memory; with wgmma, whose operands pass
+/// through registers, it may have several shorter ones.
+int64_t leastGroup(exec::TargetAttr target) {
+  const exec::MatrixAttr matrix = target.getMatrix();
+  return matrix && matrix.getUnit() == exec::MatrixUnit::wgmma ? 16 : 64;
+}
+
 /// Whether a reshape only splits dimensions into groups or merges groups, so that contiguous runs
-/// remain large enough for a matmul's tile. Group-wise scaling involves two such reshapes.
-bool isGrouping(stablehlo::ReshapeOp reshape) {
-  constexpr int64_t least = 64;
+/// of at least `least` elements remain. Group-wise scaling involves two such reshapes.
+bool isGrouping(stablehlo::ReshapeOp reshape, int64_t least) {
   ArrayRef<int64_t> from = reshape.getOperand().getType().getShape(),
                     to = reshape.getType().getShape();
   size_t i = 0, j = 0;
@@ -457,7 +464,8 @@ struct FuseProducts : impl::FuseProductsPassBase<FuseProducts> {
         auto reshape = input.getDefiningOp<stablehlo::ReshapeOp>();
         auto behind =
             reshape ? reshape.getOperand().getDefiningOp<exec::FusionOp>() : exec::FusionOp();
-        if (behind && reshape->hasOneUse() && isGrouping(reshape) &&
+        if (behind && reshape->hasOneUse() &&
+            isGrouping(reshape, leastGroup(exec::targetOf(product))) &&
             !refusePrologue(behind, reshape)) {
           wrap(reshape);
           grown = true;

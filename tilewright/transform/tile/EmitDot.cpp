@@ -1,6 +1,7 @@
 // Matmuls and convolutions.
 #include "tilewright/transform/tile/KernelEmitter.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/ADT/STLExtras.h"
@@ -198,9 +199,25 @@ SmallVector<AffineExpr> KernelEmitter::Matmul::domainIndices(const Role &first,
 /// Replaces the elements of an operand that exceed the contraction dimension by zero.
 Value KernelEmitter::Matmul::zeroBeyondDepth(Value tile, size_t depthDim) {
   auto type = cast<RankedTensorType>(tile.getType());
-  const SmallVector<int64_t> places(domain.size(), static_cast<int64_t>(depthDim));
-  const SmallVector<PartialLoop> partial =
-      emitter.partialLoops(domain, loops, places, type.getShape());
+  SmallVector<PartialLoop> partial;
+  // The depth of a tile is a part of one dimension and all of the dimensions after it, so positions
+  // are consecutive.
+  int64_t stride = 1;
+  for (auto [dim, size] : llvm::reverse(llvm::zip_equal(depth.dims, depth.sizes))) {
+    const Access &access = domain[dim];
+    const auto main = static_cast<size_t>(access.main);
+    const Tiling &tiling = emitter.tiling;
+    if (llvm::is_contained(loops, access.main) && tiling.sizes[main] % tiling.tiles[main] != 0) {
+      Value first = affine::makeComposedAffineApply(emitter.builder, emitter.loc,
+                                                    getAffineDimExpr(0, context) * stride,
+                                                    {emitter.offset(access)});
+      Value index =
+          IotaOp::create(emitter.builder, emitter.loc, type.clone(emitter.builder.getIndexType()),
+                         first, static_cast<int64_t>(depthDim), 1);
+      partial.push_back({index, tiling.sizes[main] * stride});
+    }
+    stride *= size;
+  }
   SmallVector<Operand> operands = {{tile, {}}};
   for (const PartialLoop &index : partial)
     operands.push_back({index.index, {}});

@@ -30,6 +30,24 @@ def TileFusionsPass : Pass<"tile-fusions", "::mlir::ModuleOp"> {
   ];
 }
 
+def MergeLoadsPass : Pass<"tile-merge-loads", "::mlir::ModuleOp"> {
+  let summary = "On a GPU, lets kernels of products load adjacent dimensions of memory as one";
+  let description = [{
+    An operand with a scale for each group of the contracted dimension is tiled in two dimensions, the group and the place in it. If a tile
+    has whole groups, and more than one, they are adjacent in memory: a line of the copy engine, like one of an operand without groups.
+
+    Before:
+      %t = tile.load %x[%m, %g, %zero] : memref<512x16x32xf8E4M3FN> -> tensor<128x2x32xf8E4M3FN>
+    After:
+      %l = tile.load %x[%m, %g * 32] : memref<512x512xf8E4M3FN> -> tensor<128x64xf8E4M3FN>
+      %t = tile.view %l affine_map<(i, j, k) -> (i, j * 32 + k)>
+
+    Input: tiled kernels. Output: the same; launches pass the same memory. An input stays as it is if one of its loads is not contiguous in both
+    dimensions. Numerics: unchanged.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::tilewright::tile::TileDialect"];
+}
+
 def UnpackLoadsPass : Pass<"tile-unpack-loads", "::mlir::ModuleOp"> {
   let summary = "On a GPU, lets kernels of products load packed bytes and unpack them in registers";
   let description = [{

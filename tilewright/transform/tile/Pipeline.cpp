@@ -10,6 +10,7 @@ namespace tilewright::tile {
 
 void buildTilePipeline(OpPassManager &passes) {
   passes.addPass(createTileFusionsPass());
+  passes.addPass(createMergeLoadsPass());
   passes.addPass(createUnpackLoadsPass());
   passes.addPass(createVerifyTiledPass());
 }

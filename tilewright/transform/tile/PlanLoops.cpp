@@ -198,8 +198,13 @@ private:
         tiling.reductionLoops[{number, dim}] = add(owner, size, tile);
       }
       // Otherwise a matmul tile has one contraction dimension, so all other contraction dimensions
-      // get tile size 1.
-      budget = product ? 1 : std::max<int64_t>(1, budget / held(tile));
+      // get tile size 1. Short groups that share a scale fill a line together: wgmma reads whole
+      // lines.
+      const bool isGroup = matrix && capacities.machine &&
+                           capacities.machine->matrixUnit == exec::MatrixUnit::wgmma &&
+                           tile == size && budget % tile == 0 && tile >= 16 &&
+                           !isa<stablehlo::ConvolutionOp>(node.op);
+      budget = isGroup ? budget / tile : product ? 1 : std::max<int64_t>(1, budget / held(tile));
     }
   }
 
