@@ -170,6 +170,18 @@ TEST(Matmul, TileRegistersAddAllElementsInTheSameOrder) {
     }
 }
 
+TEST(Matmul, TileRegistersSplitOnlyVeryLongSums) {
+  if (!CpuFeatures::host().amxBf16)
+    GTEST_SKIP() << "this machine has no AMX";
+  auto isSplit = [](int64_t summed) {
+    Matmul matmul(MatmulProblem::dense(bf16, bf16, f32, 32, 32, summed), CpuFeatures::host(),
+                  {.allowVector = false, .allowDirect = false});
+    return matmul.order(1) != matmul.order(2);
+  };
+  EXPECT_FALSE(isSplit(2048));
+  EXPECT_TRUE(isSplit(4096));
+}
+
 TEST(Matmul, IsTheSameOnAnyNumberOfThreads) {
   for (unsigned threads : {1u, 2u, 3u})
     for (auto [rows, columns, summed] :

@@ -144,14 +144,16 @@ static Blocking chooseBlocking(const PanelKernel &kernel, const MatmulProblem &s
   return blocking;
 }
 
-/// If there are few tiles and long sums, the sums are split over the threads.
-static int64_t summedPartsOf(const Blocking &blocking, int64_t threads) {
-  return std::max<int64_t>(
-      1, std::min(threads / (blocking.rowTiles * blocking.columnTiles), blocking.summedBlocks / 2));
+/// If there are few tiles and long sums, the sums are split over the threads. Tile registers
+/// multiply a block so fast that a part needs more of them.
+static int64_t summedPartsOf(const PanelKernel &kernel, const Blocking &blocking, int64_t threads) {
+  const int64_t leastBlocks = kernel.enter ? 4 : 2;
+  return std::max<int64_t>(1, std::min(threads / (blocking.rowTiles * blocking.columnTiles),
+                                       blocking.summedBlocks / leastBlocks));
 }
 
 int64_t Matmul::summedParts(int64_t threads) const {
-  return summedPartsOf(chooseBlocking(*panel, shape, features, choice, threads), threads);
+  return summedPartsOf(*panel, chooseBlocking(*panel, shape, features, choice, threads), threads);
 }
 
 /// Computes the sums of a tile over blocks [firstBlock, lastBlock).
@@ -235,7 +237,7 @@ void Matmul::Runner::runPanels(const Product &product) const {
   auto rowsOf = [&](int64_t tile) { return tile % blocking.rowTiles * blocking.rows; };
   auto columnsOf = [&](int64_t tile) { return tile / blocking.rowTiles * blocking.columns; };
 
-  if (const int64_t parts = summedPartsOf(blocking, threads); parts > 1) {
+  if (const int64_t parts = summedPartsOf(kernel, blocking, threads); parts > 1) {
     const int64_t blocksOfPart = divideUp(blocking.summedBlocks, parts);
     const int64_t partBytes = roundUp(shape.rows * shape.columns * sumBytes(), 64);
     std::byte *partial = scratch.get(PanelScratch::partial, parts * partBytes);
