@@ -43,7 +43,7 @@ static std::string thisBuild() {
   return text;
 }
 
-/// What the result depends on beyond the cluster's name: the contents, if it is the name of a file.
+/// The contents of a cluster's file, on which the result depends; empty for a name such as h100x64.
 static std::string contentsOf(const std::string &cluster) {
   std::ifstream file(cluster);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -120,8 +120,8 @@ private:
   }
 
   /// Whether a member of another group is cloned into the fusion instead of being stored there.
-  /// What it is computed from may be a member of that group that no other kernel reads: then it is
-  /// cloned, too, unless its kernel stores it.
+  /// Its own operands may be members of that group that no other kernel reads: then they are
+  /// cloned, too, unless their kernel stores them.
   bool isRecomputed(Operation *op) {
     Node *node = groups.nodeOf(op);
     return node && groups.groupOf(op) != ~0u && node->opClass == OpClass::elementwise &&

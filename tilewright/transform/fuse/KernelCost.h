@@ -8,7 +8,7 @@
 
 namespace tilewright::fuse {
 
-/// What a kernel does.
+/// The work of a kernel.
 struct KernelWork {
   /// Bytes between memory and the multiprocessors, and between L2 and the multiprocessors.
   double memoryBytes = 0, l2Bytes = 0;
