@@ -15,6 +15,10 @@ inline constexpr llvm::StringLiteral accurateAttr = "tile.accurate";
 /// than its other units.
 inline constexpr llvm::StringLiteral polynomialAttr = "tile.polynomial";
 
+/// Of a tile.map that multiplies its first input by its second one, of which most are 1: a warp may
+/// skip the products if all of its factors are 1.
+inline constexpr llvm::StringLiteral rarelyScalesAttr = "tile.rarely_scales";
+
 } // namespace tilewright::elements
 
 #endif // TILEWRIGHT_DIALECT_ELEMENTS_ACCURACY_H

@@ -39,17 +39,31 @@ Layout instruction::mmaC(int64_t bits) {
   return bits == 64 ? layout({{{8, Axis::lane, 4}}, columns}) : layout({rowPairs(2), columns});
 }
 
-/// The depth of an operand of MFMA: each group of 16 lanes holds 16 consecutive bytes.
-static Digits mfmaDepth(int64_t bits) { return {{4, Axis::lane, 16}, {128 / bits, Axis::reg, 1}}; }
+/// The depth of an operand of MFMA: the lanes of a row hold 16 bytes each, which are consecutive,
+/// or groups of four elements.
+static Digits mfmaDepth(int64_t bits, instruction::MfmaDepth depth, int64_t size) {
+  const int64_t held = 128 / bits, together = 4, lanes = 64 / size;
+  if (depth == instruction::MfmaDepth::consecutive || held <= together)
+    return {{lanes, Axis::lane, size}, {held, Axis::reg, 1}};
+  return {
+      {held / together, Axis::reg, together}, {lanes, Axis::lane, size}, {together, Axis::reg, 1}};
+}
 
-Layout instruction::mfmaA(int64_t bits) { return layout({{{16, Axis::lane, 1}}, mfmaDepth(bits)}); }
+Layout instruction::mfmaA(int64_t bits, MfmaDepth depth, int64_t size) {
+  return layout({{{size, Axis::lane, 1}}, mfmaDepth(bits, depth, size)});
+}
 
-Layout instruction::mfmaB(int64_t bits) { return layout({mfmaDepth(bits), {{16, Axis::lane, 1}}}); }
+Layout instruction::mfmaB(int64_t bits, MfmaDepth depth, int64_t size) {
+  return layout({mfmaDepth(bits, depth, size), {{size, Axis::lane, 1}}});
+}
 
-Layout instruction::mfmaC(int64_t bits) {
-  const Digits rows = {{16, Axis::lane, 1}};
-  return bits == 64 ? layout({rows, {{4, Axis::reg, 1}, {4, Axis::lane, 16}}})
-                    : layout({rows, {{4, Axis::lane, 16}, {4, Axis::reg, 1}}});
+Layout instruction::mfmaC(int64_t bits, int64_t size) {
+  const Digits rows = {{size, Axis::lane, 1}};
+  if (bits == 64)
+    return layout({rows, {{4, Axis::reg, 1}, {4, Axis::lane, 16}}});
+  if (size == 32)
+    return layout({rows, {{4, Axis::reg, 4}, {2, Axis::lane, 32}, {4, Axis::reg, 1}}});
+  return layout({rows, {{4, Axis::lane, 16}, {4, Axis::reg, 1}}});
 }
 
 Layout instruction::matrixFragment(bool transposed) {

@@ -14,13 +14,18 @@ Layout mmaA(int64_t bits, bool half = false);
 Layout mmaB(int64_t bits, bool half = false);
 Layout mmaC(int64_t bits = 16);
 
-/// AMD's `v_mfma_…_16x16x…` over 64 lanes, for operands of `bits` bits: as many instructions along
-/// k as multiply the 16 bytes that a lane holds of each operand. Their order along k is ours,
-/// because a sum over k may have any order. The instruction computes the transposed product, so
-/// that a lane's sums are in one row.
-Layout mfmaA(int64_t bits);
-Layout mfmaB(int64_t bits);
-Layout mfmaC(int64_t bits);
+/// AMD's `v_mfma_…_16x16x…` or `…_32x32x…` (`size`) over 64 lanes, for operands of `bits` bits: as
+/// many instructions along k as multiply the 16 bytes that a lane holds of each operand. Their
+/// order along k is ours, because a sum over k may have any order. The instruction computes the
+/// transposed product, so that a lane's sums are in one row.
+///
+/// With the depth of sums, the elements that a lane holds along k are those whose sums it would
+/// hold of a product with k columns: groups of four. So the sums of one product are the left
+/// operand of the next one where they are.
+enum class MfmaDepth { consecutive, ofSums };
+Layout mfmaA(int64_t bits, MfmaDepth depth = MfmaDepth::consecutive, int64_t size = 16);
+Layout mfmaB(int64_t bits, MfmaDepth depth = MfmaDepth::consecutive, int64_t size = 16);
+Layout mfmaC(int64_t bits, int64_t size = 16);
 
 /// One 8x8 matrix of 16-bit elements as `ldmatrix` and `stmatrix` distribute it over a warp.
 Layout matrixFragment(bool transposed);

@@ -95,6 +95,43 @@ TEST(InstructionLayouts, MfmaIsAmdsTable) {
   }
 }
 
+TEST(InstructionLayouts, MfmaOf32RowsIsAmdsTable) {
+  expectFragment(
+      instruction::mfmaC(16, 32), 16, 1,
+      [](int64_t v, int64_t l, int64_t) {
+        return Position(l % 32, 8 * (v / 4) + 4 * (l / 32) + v % 4);
+      },
+      64);
+  expectFragment(
+      instruction::mfmaA(16, instruction::MfmaDepth::consecutive, 32), 8, 1,
+      [](int64_t v, int64_t l, int64_t) { return Position(l % 32, 8 * (l / 32) + v); }, 64);
+}
+
+TEST(InstructionLayouts, SumsOfMfmaAreALeftOperandWhereTheyAre) {
+  using instruction::MfmaDepth;
+  for (int64_t size : {16, 32})
+    for (int64_t bits : {32, 16, 8}) {
+      const Layout sums = instruction::mfmaC(bits, size),
+                   operand = instruction::mfmaA(bits, MfmaDepth::ofSums, size),
+                   right = instruction::mfmaB(bits, MfmaDepth::ofSums, size);
+      // The index of a register of tiles that are next to each other.
+      auto indexOf = [](const Layout &tile, int64_t reg, int64_t lane) {
+        const int64_t registers = tile.extent(Axis::reg);
+        auto index = *tile.indexOf(reg % registers, lane);
+        return Position(index[0], index[1] + reg / registers * tile.cover(1));
+      };
+      for (int64_t lane = 0; lane < 64; ++lane)
+        for (int64_t reg = 0; reg < 16; ++reg) {
+          const Position place = indexOf(operand, reg, lane);
+          EXPECT_EQ(place, indexOf(sums, reg, lane)) << bits << " bits, " << size << " rows";
+          if (reg < right.extent(Axis::reg)) {
+            auto index = *right.indexOf(reg, lane);
+            EXPECT_EQ(Position(index[1], index[0]), place) << bits << " bits, " << size << " rows";
+          }
+        }
+    }
+}
+
 TEST(InstructionLayouts, MatrixLoadsArePtxsTable) {
   expectFragment(instruction::matrixFragment(false), 2, 1,
                  [](int64_t v, int64_t l, int64_t) { return Position(l / 4, 2 * (l % 4) + v); });

@@ -1,6 +1,7 @@
 #include "tilewright/target/amdgcn/Codegen.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/target/amdgcn/PackPairs.h"
 #include "tilewright/target/codegen/CodeGenerator.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -11,6 +12,8 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 
 using namespace llvm;
 
@@ -58,6 +61,40 @@ static bool hasChannels(Function &function) {
   });
 }
 
+/// Whether a function computes with exponentials between products.
+static bool isAttention(Function &function) {
+  bool hasProduct = false, hasExponential = false;
+  for (Instruction &instruction : instructions(function))
+    if (auto *call = dyn_cast<CallInst>(&instruction)) {
+      const Function *callee = call->getCalledFunction();
+      hasProduct |= callee && callee->getName().starts_with("llvm.amdgcn.mfma");
+      hasExponential |= call->getIntrinsicID() == Intrinsic::amdgcn_exp2;
+    }
+  return hasProduct && hasExponential;
+}
+
+namespace {
+/// Computes with pairs of f32, where that pays: between the products of attention, whose other
+/// instructions take longer than the products.
+struct PackAttentionPass : PassInfoMixin<PackAttentionPass> {
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    if (!isAttention(function))
+      return PreservedAnalyses::all();
+    FunctionPassManager passes;
+    passes.addPass(PackPairsPass());
+    passes.addPass(SLPVectorizerPass());
+    passes.addPass(InstCombinePass());
+    return passes.run(function, analyses);
+  }
+};
+} // namespace
+
+void optimize(Module &module, TargetMachine &machine) {
+  FunctionPassManager last;
+  last.addPass(PackAttentionPass());
+  codegen::optimize(module, machine, std::move(last));
+}
+
 /// States that no access of LDS in the code concerns a load to LDS that is in flight. Channels wait
 /// for these themselves; LLVM would wait for all of them before each read of LDS.
 static void separateLoadsToLds(Function &function) {
@@ -99,9 +136,10 @@ void markKernels(Module &module, llvm::function_ref<int64_t(StringRef)> threadsO
       function.addFnAttr(name);
     // With sums in AGPRs, LLVM 22 has no form of the scaled instruction that adds to its operand in
     // place, and copies all sums in each iteration. In a pipeline, fragments take more than the
-    // half of the registers that are not AGPRs.
+    // half of the registers that are not AGPRs. Attention rescales its sums, which no instruction
+    // but MFMA reads from AGPRs.
     const bool isPipelined = hasChannels(function);
-    if (hasScaledProduct(function) || isPipelined)
+    if (hasScaledProduct(function) || isPipelined || isAttention(function))
       function.addFnAttr("amdgpu-agpr-alloc", "0");
     if (isPipelined)
       separateLoadsToLds(function);

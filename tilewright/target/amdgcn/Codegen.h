@@ -19,6 +19,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const Chip &chi
 void markKernels(llvm::Module &module,
                  llvm::function_ref<int64_t(llvm::StringRef symbol)> threadsOf);
 
+/// Simplifies the code of kernels.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+
 /// Emits an object file or, for a look at it, assembly. The module cannot be used again.
 Result<std::string> emit(llvm::Module &module, llvm::TargetMachine &machine,
                          llvm::CodeGenFileType type);

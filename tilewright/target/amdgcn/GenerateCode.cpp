@@ -4,7 +4,6 @@
 #include "tilewright/target/amdgcn/CodeObject.h"
 #include "tilewright/target/amdgcn/Codegen.h"
 #include "tilewright/target/amdgcn/lower/KernelLowering.h"
-#include "tilewright/target/codegen/CodeGenerator.h"
 #include "tilewright/target/gpu/CodeUnit.h"
 #include "tilewright/target/lanes/SourceLines.h"
 #include "tilewright/target/lanes/Translate.h"
@@ -69,7 +68,7 @@ Result<GpuCode> generateCode(mlir::ModuleOp module, const Chip &chip,
   dumpIf("llvm", *unit->code);
   if (!finishesInTime([unit] {
         trace::Span span("compile", "optimize kernels");
-        codegen::optimize(*unit->code, *unit->machine);
+        optimize(*unit->code, *unit->machine);
       }))
     return WorkLimit::stopAt("the code of kernels");
   dumpIf("llvm-optimized", *unit->code);

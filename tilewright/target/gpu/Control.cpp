@@ -1,6 +1,8 @@
 // Loops and branches: carries scalars, tiles and buffers through blocks as block arguments.
 #include "tilewright/target/gpu/KernelLowering.h"
 
+#include "tilewright/dialect/lane/LaneDialect.h"
+
 #include "mlir/IR/Matchers.h"
 
 using namespace llvm;
@@ -10,11 +12,61 @@ namespace tilewright::gpu {
 /// Flattens scalars, tiles and buffers into a list of values, for the block arguments of a loop.
 struct ControlLowering::CarriedValues {
   ControlLowering &group;
+  ThreadBuilder &b = group.b;
+  /// The values that are carried as words: tiles of small floats as they are in memory, so that
+  /// those which are loaded an iteration ahead take no more registers than their bytes.
+  SmallVector<bool> areWords = {};
 
+  void chooseWords(mlir::ValueRange inits);
+  void addWords(mlir::RankedTensorType type, const Tile &tile, SmallVector<Value> &flat);
+  Tile fromWords(mlir::RankedTensorType type, size_t registers, ArrayRef<Value> words);
   SmallVector<Value> flatten(mlir::ValueRange values);
   /// Sets `to` from the flat list; the values have the types and register counts of `like`.
   void assign(mlir::ValueRange to, mlir::ValueRange like, ArrayRef<Value> flat);
 };
+
+static unsigned perWord(mlir::RankedTensorType type) { return 32 / type.getElementTypeBitWidth(); }
+
+void ControlLowering::CarriedValues::chooseWords(mlir::ValueRange inits) {
+  for (Value init : inits) {
+    auto type = dyn_cast<mlir::RankedTensorType>(init.getType());
+    areWords.push_back(false);
+    if (!type || !isa<mlir::FloatType>(type.getElementType()) ||
+        !is_contained({8, 16}, type.getElementTypeBitWidth()))
+      continue;
+    const Tile &tile = group.kernel.tiles[init];
+    areWords.back() = tile.size() % perWord(type) == 0 && all_of(tile, [](Lanes lanes) {
+                        return lanes.value.getDefiningOp<lane::DecodeOp>() != nullptr;
+                      });
+  }
+}
+
+void ControlLowering::CarriedValues::addWords(mlir::RankedTensorType type, const Tile &tile,
+                                              SmallVector<Value> &flat) {
+  const unsigned count = perWord(type);
+  Type element = type.getElementType();
+  for (size_t first = 0; first < tile.size(); first += count) {
+    Value word = b.poisonOf(b.vectorOf(b.storageType(element), count));
+    for (unsigned i = 0; i < count; ++i) {
+      Value value = tile[first + i].value;
+      auto decode = value.getDefiningOp<lane::DecodeOp>();
+      word = b.insertElement(word, decode ? decode.getStored() : b.encode(value, element), i);
+    }
+    flat.push_back(b.bitcast(word, b.i32Type));
+  }
+}
+
+Tile ControlLowering::CarriedValues::fromWords(mlir::RankedTensorType type, size_t registers,
+                                               ArrayRef<Value> words) {
+  const unsigned count = perWord(type);
+  Type element = type.getElementType();
+  Tile tile;
+  for (size_t reg = 0; reg < registers; ++reg) {
+    Value parts = b.bitcast(words[reg / count], b.vectorOf(b.storageType(element), count));
+    tile.push_back({b.decode(b.extractElement(parts, unsigned(reg % count)), element)});
+  }
+  return tile;
+}
 
 SmallVector<Value> ControlLowering::CarriedValues::flatten(mlir::ValueRange values) {
   SmallVector<Value> flat;
@@ -23,8 +75,10 @@ SmallVector<Value> ControlLowering::CarriedValues::flatten(mlir::ValueRange valu
     if (lanes.imag)
       flat.push_back(lanes.imag);
   };
-  for (Value value : values)
-    if (isa<mlir::RankedTensorType>(value.getType()))
+  for (auto [number, value] : enumerate(values))
+    if (number < areWords.size() && areWords[number])
+      addWords(cast<mlir::RankedTensorType>(value.getType()), group.kernel.tiles[value], flat);
+    else if (isa<mlir::RankedTensorType>(value.getType()))
       for (Lanes lanes : group.kernel.tiles[value])
         add(lanes);
     else if (isa<sm::BufferType>(value.getType()))
@@ -43,8 +97,14 @@ void ControlLowering::CarriedValues::assign(mlir::ValueRange to, mlir::ValueRang
       result.imag = flat[at++];
     return result;
   };
+  size_t number = 0;
   for (auto [value, model] : zip_equal(to, like))
-    if (isa<mlir::RankedTensorType>(model.getType())) {
+    if (const size_t here = number++; here < areWords.size() && areWords[here]) {
+      auto type = cast<mlir::RankedTensorType>(model.getType());
+      const size_t registers = group.kernel.tiles[model].size(), words = registers / perWord(type);
+      group.kernel.tiles[value] = fromWords(type, registers, flat.slice(at, words));
+      at += words;
+    } else if (isa<mlir::RankedTensorType>(model.getType())) {
       Tile tile;
       for (Lanes old : Tile(group.kernel.tiles[model]))
         tile.push_back(next(old));
@@ -75,6 +135,7 @@ void ControlLowering::loop(mlir::scf::ForOp loop) {
       isShort(loop.getStep(), INT64_MIN))
     for (Value *bound : {&lower, &upper, &step})
       *bound = b.trunc(*bound, b.i32Type);
+  values.chooseWords(loop.getInitArgs());
   SmallVector<Value> inits = values.flatten(loop.getInitArgs());
 
   SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });

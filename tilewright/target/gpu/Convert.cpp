@@ -4,6 +4,7 @@
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/gpu/thread/MemoryAccess.h"
 #include "tilewright/target/gpu/thread/Shuffle.h"
+#include "tilewright/target/gpu/thread/TransposedRead.h"
 
 #include <map>
 
@@ -79,14 +80,15 @@ renamedRegisters(const ThreadLayout &from, const ThreadLayout &to, ArrayRef<int6
 /// The number of shared-memory wavefronts for a warp to move a tile with these strides: for each
 /// instruction, the maximum number of words that a single one of the banks must deliver.
 static int64_t wavefronts(const Elements &elements, ArrayRef<int64_t> strides, int64_t bytes,
-                          int64_t count, unsigned registers, const Machine::Limits &limits) {
+                          int64_t count, const std::optional<TransposedRead> &transposed,
+                          const Machine::Limits &limits) {
   int64_t sum = 0;
   const ThreadLayout &threads = elements.threads;
   // Each instruction moves `count` elements per lane. An access of more words than there are banks
   // is executed in phases, a part of the warp at a time.
   const int64_t width = count * bytes, lanes = limits.warpSize, banks = limits.sharedBanks;
   const int64_t phases = std::max<int64_t>(1, lanes * (width / 4) / banks);
-  for (unsigned reg = 0; reg < registers; reg += unsigned(count)) {
+  for (unsigned reg = 0; reg < threads.registers(); reg += unsigned(count)) {
     for (int64_t phase = 0; phase < phases; ++phase) {
       std::map<int64_t, std::vector<int64_t>> rows; // of each bank
       for (int64_t lane = phase * lanes / phases; lane < (phase + 1) * lanes / phases; ++lane) {
@@ -94,6 +96,9 @@ static int64_t wavefronts(const Elements &elements, ArrayRef<int64_t> strides, i
         for (size_t dim = 0; dim < strides.size(); ++dim)
           address +=
               (elements.bases[size_t(lane)][dim] + threads.constant(dim, reg)) * strides[dim];
+        if (transposed)
+          address += transposed->rowOf(lane) * strides[transposed->row] +
+                     transposed->columnOf(lane) - lane % TransposedRead::lanes;
         for (int64_t word = address * bytes / 4; word <= (address * bytes + width - 1) / 4;
              ++word) {
           std::vector<int64_t> &bank = rows[word % banks];
@@ -115,10 +120,11 @@ namespace {
 struct PaddedRows {
   SmallVector<int64_t> strides;
   int64_t elements = 0;     // including the padding
+  int64_t accesses = 0;     // if these matter
   int64_t cost = INT64_MAX; // in wavefronts, of the writes and the reads
   bool fits = false;        // in the shared memory of a CTA
   /// Lower is better.
-  auto rank() const { return std::tuple(!fits, cost, elements); }
+  auto rank() const { return std::tuple(!fits, cost, accesses, elements); }
 };
 } // namespace
 
@@ -158,8 +164,14 @@ static PaddedRows choosePaddedRows(mlir::RankedTensorType type, const ThreadLayo
         // Use the widest access to estimate the cost.
         for (const Chunk &chunk : chunksOf(side->threads, view, shape))
           count = std::max<int64_t>(count, int64_t(chunk.elements.size()));
-        rows.cost +=
-            wavefronts(*side, rows.strides, bytes, count, side->threads.registers(), limits);
+        std::optional<TransposedRead> transposed;
+        if (side == &target && count == 1)
+          transposed = findTransposedRead(to, rows.strides, shape, bytes, limits);
+        if (transposed)
+          count = transposed->count;
+        if (limits.prefersWideReads)
+          rows.accesses += side->threads.registers() / count;
+        rows.cost += wavefronts(*side, rows.strides, bytes, count, transposed, limits);
       }
       if (rows.rank() < best.rank())
         best = std::move(rows);
@@ -178,7 +190,13 @@ void ConversionsLowering::convertByMemory(sm::ConvertOp convert, const ThreadLay
   kernel.beginSharedWrites();
   all.memory.storeTile(kernel.tiles[convert.getSource()], from, view, type.getShape());
   kernel.beginSharedReads();
-  kernel.tiles[convert.getResult()] = all.memory.loadTile(to, view, type.getShape(), {});
+  std::optional<TransposedRead> transposed;
+  if (chunksOf(to, view, type.getShape()).front().elements.size() == 1)
+    transposed = findTransposedRead(to, strides, type.getShape(), lanes::storageBytes(element),
+                                    b.machine.limits);
+  kernel.tiles[convert.getResult()] = transposed
+                                          ? all.memory.loadTransposed(to, view, *transposed)
+                                          : all.memory.loadTile(to, view, type.getShape(), {});
   kernel.shared.release(buffer);
 }
 

@@ -32,10 +32,16 @@ public:
     std::string_view chip; // its name
     int64_t warpSize;
     int64_t threadsPerBlock;
-    int64_t sharedBytes;    // of a block
-    int64_t sharedBanks;    // of 4 bytes
-    int64_t gridX, gridYZ;  // blocks of a launch along x, and along y and z
-    unsigned variableSpace; // the address space of a thread's variables
+    int64_t sharedBytes;            // of a block
+    int64_t sharedBanks;            // of 4 bytes
+    int64_t gridX, gridYZ;          // blocks of a launch along x, and along y and z
+    unsigned variableSpace;         // the address space of a thread's variables
+    int64_t transposedBytes = 0;    // of a lane, if 16 lanes read shared memory transposed
+    bool hasMaximumOfThree = false; // in one instruction
+    bool prefersWideReads = false;  // of shared memory, to more of them without more conflicts
+    /// Loads from memory add an unsigned offset of 32 bits to a base that all lanes have, and a
+    /// constant below this; 0 if addresses are of 64 bits.
+    int64_t offsetConstants = 0;
   };
   const Limits limits;
 
@@ -80,6 +86,8 @@ public:
   /// Stores values of the same type if `isOn` holds.
   virtual void storeIf(ThreadBuilder &b, llvm::ArrayRef<Value> parts, Value address,
                        Value isOn) const = 0;
+  /// Reads `transposedBytes` of values of `type` from shared memory, transposed among 16 lanes.
+  virtual llvm::SmallVector<Value> loadTransposed(ThreadBuilder &b, Type type, Value address) const;
 
   // --- Relaxed atomic accesses to global memory, at the scope of the device ---
   /// `address` is an i64, to which `offset` bytes are added.

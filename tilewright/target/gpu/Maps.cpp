@@ -1,19 +1,24 @@
 // Scalars, maps, views and iotas.
 #include "tilewright/target/gpu/KernelLowering.h"
 
+#include "tilewright/dialect/elements/Accuracy.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/target/gpu/Polynomial.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace llvm;
 
 namespace tilewright::gpu {
+
+namespace LLVM = mlir::LLVM;
 
 void MapsLowering::scalar(mlir::Operation *op) {
   if (auto extract = dyn_cast<mlir::tensor::ExtractOp>(op)) {
@@ -68,6 +73,38 @@ void MapsLowering::scalar(mlir::Operation *op) {
     kernel.scalars[result] = value;
 }
 
+SmallVector<SmallVector<Lanes, 2>>
+MapsLowering::scaleRarely(Block &body, ArrayRef<SmallVector<Lanes>> applications) {
+  Value scales = nullptr;
+  SetVector<Value> factors;
+  for (const SmallVector<Lanes> &application : applications)
+    factors.insert(application[1].value);
+  for (Value factor : factors) {
+    Value isOther = b.make<LLVM::FCmpOp>(b.i1Type, LLVM::FCmpPredicate::une, factor,
+                                         b.real(factor.getType(), 1));
+    scales = scales ? b.bitOr(scales, isOther) : isOther;
+  }
+  SmallVector<Type> types;
+  SmallVector<Value> unscaled;
+  for (const SmallVector<Lanes> &application : applications) {
+    unscaled.push_back(application[0].value);
+    types.push_back(unscaled.back().getType());
+  }
+  Value any = b.machine.ballot(b, scales);
+  Block *scaling = b.newBlock(), *after = b.newBlock(types);
+  b.branchIf(b.notEqual(any, b.zero(any.getType())), scaling, after, {}, unscaled);
+  b.moveTo(scaling);
+  SmallVector<Value> scaled;
+  for (const SmallVector<Lanes, 2> &results : b.applyEach(body, applications))
+    scaled.push_back(results[0].value);
+  b.branch(after, scaled);
+  b.moveTo(after);
+  SmallVector<SmallVector<Lanes, 2>> made;
+  for (Value argument : after->getArguments())
+    made.push_back({Lanes{argument}});
+  return made;
+}
+
 void MapsLowering::map(tile::MapOp map) {
   auto type = cast<mlir::RankedTensorType>(map.getResultTypes().front());
   const ThreadLayout &threads = kernel.threadsOf(type);
@@ -93,7 +130,8 @@ void MapsLowering::map(tile::MapOp map) {
     applicationOf[reg] = found->second;
   }
   Block &body = map.getBody().front();
-  auto made = b.applyEach(body, applications);
+  auto made = map->hasAttr(elements::rarelyScalesAttr) ? scaleRarely(body, applications)
+                                                       : b.applyEach(body, applications);
   if (const int64_t every = polynomialShare(body)) {
     mlir::Region region;
     Block &other = withPolynomials(body, region);

@@ -16,6 +16,12 @@ public:
   void map(tile::MapOp map);
   void view(tile::ViewOp view);
   void iota(tile::IotaOp iota);
+
+private:
+  /// Multiplies the first number of each application by the second, unless these are 1 in all lanes
+  /// of the warp.
+  llvm::SmallVector<llvm::SmallVector<Lanes, 2>>
+  scaleRarely(Block &body, llvm::ArrayRef<llvm::SmallVector<Lanes>> applications);
 };
 
 } // namespace tilewright::gpu

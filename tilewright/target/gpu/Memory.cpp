@@ -100,10 +100,20 @@ Value MemoryLowering::addressOf(const ThreadLayout &threads, const StridedView &
     offset = offset ? b.add(uniform, offset) : uniform;
   }
   Value address = view.base;
+  int64_t rest = constant * bytes;
+  // If all elements are in bounds, the first one is, too, so no part of the offset is negative.
+  const int64_t reach = b.machine.limits.offsetConstants;
+  const bool isUnsigned = reach > 0 && !view.isWide && view.checks.empty() && rest >= 0;
+  if (isUnsigned && rest >= reach) {
+    Value most = b.i32(rest / reach * reach);
+    offset = offset ? b.add(offset, most) : most;
+    rest %= reach;
+  }
   if (offset)
-    address = b.advance(address, b.sext(offset, b.i64Type));
-  if (constant != 0)
-    address = b.advance(address, constant * bytes);
+    address =
+        b.advance(address, isUnsigned ? b.zext(offset, b.i64Type) : b.sext(offset, b.i64Type));
+  if (rest != 0)
+    address = b.advance(address, rest);
   return address;
 }
 
@@ -137,6 +147,27 @@ Tile MemoryLowering::loadTile(const ThreadLayout &threads, const StridedView &vi
       for (unsigned reg : chunk.elements[i])
         tile[reg] = value;
     }
+  }
+  return tile;
+}
+
+Tile MemoryLowering::loadTransposed(const ThreadLayout &threads, const StridedView &view,
+                                    const TransposedRead &read) {
+  Type type = view.elementType;
+  const int64_t bytes = lanes::storageBytes(type), rowBytes = view.strides[read.row] * bytes;
+  Value moved = kernel.once(
+      [&] { return transposedOffset(b, read, rowBytes, bytes, kernel.axis(sm::Axis::lane)); });
+  StridedView block = view;
+  block.base = b.advance(view.base, moved);
+  Tile tile(threads.registers(), b.poison(type));
+  for (unsigned first : read.first) {
+    int64_t constant = 0;
+    for (size_t dim = 0; dim < view.strides.size(); ++dim)
+      constant += threads.constant(dim, first) * view.strides[dim];
+    const SmallVector<Value> parts =
+        b.machine.loadTransposed(b, b.storageType(type), addressOf(threads, block, constant));
+    for (auto [i, part] : enumerate(parts))
+      tile[first + unsigned(i)] = {b.decode(part, type)};
   }
   return tile;
 }

@@ -4,7 +4,7 @@
 
 #include "tilewright/dialect/tile/SortOps.h"
 #include "tilewright/target/gpu/OpGroup.h"
-#include "tilewright/target/gpu/thread/StridedView.h"
+#include "tilewright/target/gpu/thread/TransposedRead.h"
 
 #include <map>
 
@@ -23,6 +23,9 @@ public:
 
   Tile loadTile(const ThreadLayout &threads, const StridedView &view, llvm::ArrayRef<int64_t> shape,
                 Lanes outside);
+  /// Loads a tile from shared memory with reads that transpose.
+  Tile loadTransposed(const ThreadLayout &threads, const StridedView &view,
+                      const TransposedRead &read);
   void storeTile(const Tile &tile, const ThreadLayout &threads, const StridedView &view,
                  llvm::ArrayRef<int64_t> shape);
   /// The view of a tile at `offsets` of a window's parts, without a base.

@@ -144,16 +144,22 @@ std::optional<SmallVector<SmallVector<Partial>>> ReductionsLowering::Reduction::
 }
 
 void ReductionsLowering::Reduction::combineRegisters(ArrayRef<SmallVector<Partial>> members) {
+  // Of a chain of two maxima, some machines make one instruction.
+  mlir::Operation *single = singleOp(combiner);
+  const bool isMaximum = single && isa<arith::MaximumFOp, arith::MinimumFOp>(single);
+  const size_t together = isMaximum && b.machine.limits.hasMaximumOfThree ? 3 : 2;
   for (auto [reg, parts] : enumerate(members)) {
     if (parts.empty())
       continue;
     SmallVector<Partial> level = parts;
     while (level.size() > 1) {
       SmallVector<Partial> next;
-      for (size_t i = 0; i + 1 < level.size(); i += 2)
-        next.push_back(join(level[i], level[i + 1]));
-      if (level.size() % 2)
-        next.push_back(level.back());
+      for (size_t i = 0; i < level.size(); i += together) {
+        Partial group = level[i];
+        for (size_t other = i + 1; other < std::min(i + together, level.size()); ++other)
+          group = join(group, level[other]);
+        next.push_back(std::move(group));
+      }
       level = std::move(next);
     }
     alive.push_back(unsigned(reg));

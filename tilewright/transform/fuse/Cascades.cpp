@@ -38,12 +38,11 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
   }
 
   /// With a block size, the reductions themselves are rewritten, so attention must remain a
-  /// cascade. Kernels for GPUs need matrix instructions, to whose rows and 32 lanes blocks of
-  /// queries are fitted.
+  /// cascade. Kernels for GPUs need matrix instructions, to whose rows blocks of queries are
+  /// fitted.
   bool joinsAttention() {
     const exec::TargetAttr target = exec::targetOf(getOperation());
-    return attention && blockSize <= 0 &&
-           (!target.isGpu() || (target.getMatrix() && target.getGpu().getWarpSize() == 32));
+    return attention && blockSize <= 0 && (!target.isGpu() || target.getMatrix());
   }
 
   /// Returns whether the function has changed.

@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(nvptx-attach-target{chip=sm_80},func.func(fuse-cascades,fuse-products),tile-fusions)' | FileCheck %s
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(nvptx-attach-target{chip=sm_80},func.func(fuse-cascades,fuse-products),tile-fusions,tile-solve-layouts)' | FileCheck %s --check-prefix=LAYOUT
+// RUN: tilewright-opt %s --pass-pipeline='builtin.module(amdgcn-attach-target{chip=gfx950},func.func(fuse-cascades,fuse-products),tile-fusions,tile-solve-layouts)' | FileCheck %s --check-prefix=MFMA
 
 /// A point computes 64 queries of a head. The loop over blocks of keys carries the sums of values, the maxima and the sums of
 /// weights. The factor of the scores is part of the exponential, so maxima are those of the products.
@@ -31,6 +32,21 @@
 // LAYOUT: sm.kernel @softmax_dot
 // LAYOUT-COUNT-2: sm.convert
 // LAYOUT-NOT: sm.convert
+
+/// With MFMA, the layout of the weights is that of the first product's sums: a lane has one query and groups of four keys. It is a left operand of the
+/// second one, whose right operand has the keys in this order, too. Keys and values of the next block are loaded before this one is multiplied.
+// MFMA: #[[WEIGHTS:.*]] = #sm.layout<[4 warp, 16 lane] [4 reg:4, 4 lane:16, 4 reg]>
+// MFMA: sm.kernel @softmax_dot
+// MFMA: scf.for
+// MFMA-NOT: sm.convert
+// MFMA: tile.load {{.*}} -> tensor<1x64x32xf16
+// MFMA: tile.dot {{.*}} -> tensor<64x64xf32, #[[WEIGHTS]]>
+// MFMA-NOT: sm.convert
+// MFMA: tile.map({{.*}}) {tile.rarely_scales}
+// MFMA: sm.convert {{.*}} : tensor<64x32xf16
+// MFMA-NOT: sm.convert
+// MFMA: tile.load {{.*}} -> tensor<1x64x32xf16
+// MFMA: tile.dot %{{[^,]*}}, {{.*}} : tensor<64x64xf16, #[[WEIGHTS]]>
 func.func @attention(%q: tensor<2x128x32xf16>, %k: tensor<2x256x32xf16>, %v: tensor<2x256x32xf16>) -> tensor<2x128x32xf16> {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>

@@ -21,7 +21,11 @@ AmdMachine::AmdMachine(const Chip &chip)
                // A launch counts its threads along x, not its workgroups, in 32 bits.
                .gridX = (int64_t(1) << 32) / Chip::threadsPerBlock - 1,
                .gridYZ = Chip::gridY,
-               .variableSpace = 5}) {}
+               .variableSpace = 5,
+               .transposedBytes = chip.loadsWideToLds ? 8 : 0,
+               .hasMaximumOfThree = true,
+               .prefersWideReads = true,
+               .offsetConstants = 4096}) {}
 
 // --- Threads ---
 
@@ -189,6 +193,20 @@ void AmdMachine::storeIf(ThreadBuilder &b, ArrayRef<Value> parts, Value address,
     gpu::storeParts(b, parts, address, nullptr);
     return {};
   });
+}
+
+SmallVector<Value> AmdMachine::loadTransposed(ThreadBuilder &b, Type type, Value address) const {
+  const bool isWord = gpu::bitsOf(type) == 16;
+  Type words = isWord ? b.vectorOf(b.i16Type, 4) : b.vectorOf(b.i32Type, 2);
+  Value read = b.intrinsic(
+      words, isWord ? "llvm.amdgcn.ds.read.tr16.b64.v4i16" : "llvm.amdgcn.ds.read.tr8.b64.v2i32",
+      {address});
+  const unsigned count = isWord ? 4 : 8;
+  Value elements = b.bitcast(read, b.vectorOf(type, count));
+  SmallVector<Value> parts;
+  for (unsigned i = 0; i < count; ++i)
+    parts.push_back(b.extractElement(elements, i));
+  return parts;
 }
 
 // --- Atomic accesses ---

@@ -34,6 +34,8 @@ public:
                                   Value isOn, llvm::ArrayRef<Value> outside) const override;
   void storeIf(ThreadBuilder &b, llvm::ArrayRef<Value> parts, Value address,
                Value isOn) const override;
+  llvm::SmallVector<Value> loadTransposed(ThreadBuilder &b, Type type,
+                                          Value address) const override;
   Value loadRelaxed(ThreadBuilder &b, Type type, Value address, int64_t offset) const override;
   void storeRelaxedIf(ThreadBuilder &b, Value isOn, Value value, Value address,
                       int64_t offset) const override;

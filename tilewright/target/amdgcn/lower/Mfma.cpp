@@ -24,28 +24,34 @@ static std::string_view eightBitName(Type type) {
 }
 
 std::optional<MfmaLowering::Instruction> MfmaLowering::instructionFor(Type left, Type right,
-                                                                      Type sum) {
+                                                                      Type sum, int64_t size) {
   const bool isWide = chip.wideMatrix;
+  // The depth of an instruction of 32x32 is half of that of 16x16.
+  auto make = [&](std::string_view sums, int64_t depth, std::string_view rest, int64_t elements,
+                  Type operand) {
+    return Instruction{concat("llvm.amdgcn.mfma.", sums, ".", size, "x", size, "x",
+                              size == 32 ? depth / 2 : depth, rest),
+                       elements, operand};
+  };
   // The instruction computes the transposed product, so its first operand is the right one.
   if (const auto first = eightBitName(right), second = eightBitName(left);
       isWide && !first.empty() && !second.empty() && sum.isF32())
-    return Instruction{concat("llvm.amdgcn.mfma.f32.16x16x32.", first, ".", second), 8, b.i64Type};
+    return make("f32", 32, concat(".", first, ".", second), 8, b.i64Type);
   if (left != right)
     return std::nullopt;
   if (left.isF16() && sum.isF32())
-    return isWide ? Instruction{"llvm.amdgcn.mfma.f32.16x16x32.f16", 8, b.vectorOf(left, 8)}
-                  : Instruction{"llvm.amdgcn.mfma.f32.16x16x16f16", 4, b.vectorOf(left, 4)};
+    return isWide ? make("f32", 32, ".f16", 8, b.vectorOf(left, 8))
+                  : make("f32", 16, "f16", 4, b.vectorOf(left, 4));
   if (left.isBF16() && sum.isF32())
-    return isWide
-               ? Instruction{"llvm.amdgcn.mfma.f32.16x16x32.bf16", 8, b.vectorOf(left, 8)}
-               : Instruction{"llvm.amdgcn.mfma.f32.16x16x16bf16.1k", 4, b.vectorOf(b.i16Type, 4)};
+    return isWide ? make("f32", 32, ".bf16", 8, b.vectorOf(left, 8))
+                  : make("f32", 16, "bf16.1k", 4, b.vectorOf(b.i16Type, 4));
   if (left.isF32() && sum.isF32())
-    return Instruction{"llvm.amdgcn.mfma.f32.16x16x4f32", 1, left};
-  if (left.isF64() && sum.isF64())
-    return Instruction{"llvm.amdgcn.mfma.f64.16x16x4f64", 1, left};
+    return make("f32", 4, "f32", 1, left);
+  if (left.isF64() && sum.isF64() && size == 16)
+    return make("f64", 4, "f64", 1, left);
   if (left.isInteger(8) && sum.isInteger(32))
-    return isWide ? Instruction{"llvm.amdgcn.mfma.i32.16x16x64.i8", 16, b.vectorOf(b.i32Type, 4)}
-                  : Instruction{"llvm.amdgcn.mfma.i32.16x16x32.i8", 8, b.i64Type};
+    return isWide ? make("i32", 64, ".i8", 16, b.vectorOf(b.i32Type, 4))
+                  : make("i32", 32, ".i8", 8, b.i64Type);
   return std::nullopt;
 }
 
@@ -79,20 +85,43 @@ SmallVector<Value> MfmaLowering::pack(const Instruction &instruction, ArrayRef<u
   return operands;
 }
 
+/// The rows of the instruction that computes these sums: a row of each is in consecutive lanes.
+static int64_t sizeOf(const gpu::ThreadLayout &sums) {
+  const size_t rows = sums.forms.size() - 2;
+  return any_of(sums.digits(rows, sm::Axis::lane),
+                [](const sm::IndexTerm &term) { return term.stride == 1 && term.size == 32; })
+             ? 32
+             : 16;
+}
+
+/// The order along k of a left operand. The right one has the same.
+static sm::instruction::MfmaDepth depthOf(const gpu::ThreadLayout &lhs, int64_t bits,
+                                          int64_t size) {
+  using sm::instruction::MfmaDepth;
+  const size_t k = lhs.forms.size() - 1;
+  const bool isOfSums = bits < 32 && lhs.constant(k, 4) == lhs.constant(k, 0) + 256 / size;
+  return isOfSums ? MfmaDepth::ofSums : MfmaDepth::consecutive;
+}
+
 void MfmaLowering::dot(tile::DotOp dot) {
   if (dot.getLhsScale())
     return scaledDot(dot);
   const Type sumType = elementOf(dot.getResult());
+  const gpu::ThreadLayout &ofSums = kernel.threadsOf(dot.getResult().getType());
+  const int64_t size = sizeOf(ofSums);
   std::optional<Instruction> instruction =
-      instructionFor(elementOf(dot.getLhs()), elementOf(dot.getRhs()), sumType);
+      instructionFor(elementOf(dot.getLhs()), elementOf(dot.getRhs()), sumType, size);
   if (dot.getTf32() || !instruction)
     return kernel.refuse(dot,
                          concat("has operands that MFMA of ", chip.name, " does not multiply"));
   const int64_t bits = elementOf(dot.getLhs()).getIntOrFloatBitWidth();
   using namespace sm::instruction;
-  const Fragments left = gpu::fragmentsOf(kernel.threadsOf(dot.getLhs().getType()), mfmaA(bits));
-  const Fragments right = gpu::fragmentsOf(kernel.threadsOf(dot.getRhs().getType()), mfmaB(bits));
-  const Fragments sums = gpu::fragmentsOf(kernel.threadsOf(dot.getResult().getType()), mfmaC(bits));
+  const gpu::ThreadLayout &lhs = kernel.threadsOf(dot.getLhs().getType());
+  const MfmaDepth depth = depthOf(lhs, bits, size);
+  const Fragments left = gpu::fragmentsOf(lhs, mfmaA(bits, depth, size));
+  const Fragments right =
+      gpu::fragmentsOf(kernel.threadsOf(dot.getRhs().getType()), mfmaB(bits, depth, size));
+  const Fragments sums = gpu::fragmentsOf(ofSums, mfmaC(bits, size));
   std::map<SmallVector<int64_t>, SmallVector<Value>> ofLeft, ofRight;
   for (const auto &[place, registers] : left)
     ofLeft[place] = pack(*instruction, registers, dot.getLhs());
@@ -101,7 +130,7 @@ void MfmaLowering::dot(tile::DotOp dot) {
 
   gpu::Tile result = kernel.tiles[dot.getAcc()];
   std::map<SmallVector<int64_t>, Value> vectors;
-  Type vector = b.vectorOf(sumType, 4);
+  Type vector = b.vectorOf(sumType, size == 32 ? 16 : 4);
   for (const auto &[place, registers] : sums) {
     Value &sum = vectors[place] = b.poisonOf(vector);
     for (auto [i, reg] : enumerate(registers))
@@ -181,7 +210,8 @@ void MfmaLowering::mma(sm::MmaOp mma) {
   if (mma.getBlock() || !acc || !isPacked(lhs) || !isPacked(rhs))
     return kernel.refuse(mma, "must add a product of fragments from LDS to sums, without scales");
   const Type sumType = elementOf(mma.getResult());
-  std::optional<Instruction> instruction = instructionFor(elementOf(lhs), elementOf(rhs), sumType);
+  std::optional<Instruction> instruction =
+      instructionFor(elementOf(lhs), elementOf(rhs), sumType, 16);
   if (!instruction)
     return kernel.refuse(mma,
                          concat("has operands that MFMA of ", chip.name, " does not multiply"));

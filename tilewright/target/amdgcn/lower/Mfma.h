@@ -39,8 +39,10 @@ private:
     int64_t elements;
     mlir::Type operand;
   };
-  /// The instruction that multiplies these types; nullopt if there is none.
-  std::optional<Instruction> instructionFor(mlir::Type left, mlir::Type right, mlir::Type sum);
+  /// The instruction of `size` rows and columns (16 or 32) that multiplies these types; nullopt if
+  /// there is none.
+  std::optional<Instruction> instructionFor(mlir::Type left, mlir::Type right, mlir::Type sum,
+                                            int64_t size);
   /// The operands of the instructions that multiply one fragment.
   llvm::SmallVector<mlir::Value> pack(const Instruction &instruction,
                                       llvm::ArrayRef<unsigned> registers, mlir::Value tile);

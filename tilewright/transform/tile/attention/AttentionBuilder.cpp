@@ -33,6 +33,9 @@ KernelOp AttentionBuilder::openGrid(StringRef name, ArrayRef<size_t> dims, int64
       KernelOp::create(builder, loc, name, grid, static_cast<int64_t>(fusion.getInputs().size()),
                        DenseI64ArrayAttr());
   kernel->setAttr("warps", builder.getI64IntegerAttr(warps));
+  // The solver's costs do not count the instructions that exchange weights between waves.
+  if (capacities.lanes == waveLanes)
+    kernel->setAttr("rows_in_warps", builder.getUnitAttr());
   openKernel(kernel, fusion.getInputs(), fusion.getResults());
   inputs = kernel.getInputs();
   memory.clear();

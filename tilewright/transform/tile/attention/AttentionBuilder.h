@@ -21,6 +21,9 @@ constexpr double log2E = 1.4426950408889634;
 /// depth for every type.
 constexpr int64_t matrixRows = 16;
 
+/// The lanes of a warp of AMD's GPUs, whose products are MFMA.
+constexpr int64_t waveLanes = 64;
+
 inline int64_t roundUp(int64_t size) {
   return int64_t(llvm::alignTo(uint64_t(size), uint64_t(matrixRows)));
 }
@@ -88,6 +91,11 @@ protected:
   Value multiply(Value left, mlir::Type leftType, Value right, mlir::Type rightType, Value sums);
   std::optional<MatrixTypes> matrixFor(mlir::Type left, mlir::Type right, int64_t terms) const {
     return capacities.matrixFor(left, right, builder.getF32Type(), terms, mayRound);
+  }
+  /// Whether a product is rounded more than one of f32: then weights need fewer bits, too.
+  bool isApproximate(mlir::Type left, mlir::Type right, int64_t terms) const {
+    const std::optional<MatrixTypes> types = matrixFor(left, right, terms);
+    return types && (types->isTf32 || !types->left.isF32());
   }
   /// Computes several tiles of these types, element by element.
   llvm::SmallVector<Value>

@@ -38,14 +38,25 @@ constexpr float decisive = 104;
 
 /// The form of a kernel. With warpgroups, each has 64 queries, or 128 if sums are in tensor memory,
 /// and `tile-pipeline` makes roles of the kernel: its operands stay in shared memory. Otherwise
-/// warps have 16 queries each, in registers.
+/// warps have 16 queries each, in registers. Waves of 64 lanes have 32, so that they use keys and
+/// values that they read from shared memory twice.
 struct Form {
   int64_t warpgroups = 0;
   int64_t rows = 0; // of a warpgroup
   bool isInTensorMemory = false;
   /// Every how many weights of a thread are computed without the special-function unit; 0 if none.
   int64_t polynomial = 0;
-  int64_t keys = 0; // of a block
+  int64_t keys = 0;       // of a block
+  int64_t rowsOfWarp = 0; // without warpgroups
+  int64_t maxWarps = 4;
+  /// How many adjacent weights of a row a lane has, of which four lanes have the row, if each lane
+  /// adds its own weights, and lanes add their sums after the last block; 0 if they do so for each
+  /// block.
+  int64_t adjacent = 0;
+  /// Whether keys and values of a block are loaded to registers while the block before is computed.
+  bool loadsAhead = false;
+  /// Whether sums are rescaled only if a weight would be too large.
+  bool keepsMaximum = false;
 };
 
 class AttentionEmitter : AttentionBuilder {
@@ -98,7 +109,15 @@ private:
   Value rescaling(Value before, const Exponent &exponent);
   /// Sums of values, maxima and sums of weights, after a block of keys.
   SmallVector<Value> iteration(Value block, ValueRange carried);
+  /// The parts of memory of keys and values of the current block, if they are loaded ahead; once
+  /// they are read, those of the block `nextBlock`, for which they leave their registers.
+  Value loadedKeys, loadedValues, nextBlock;
+  Value loadAhead(unsigned operand, ArrayRef<size_t> ofTile);
+  Value keysOrValues(unsigned operand, ArrayRef<size_t> ofTile, Value &loaded);
   SmallVector<Value> visitKeys(ValueRange inits);
+  /// Visits `count` blocks, of which `blockOf` has the numbers.
+  SmallVector<Value> visitBlocks(Value count, ValueRange inits,
+                                 llvm::function_ref<Value(Value)> blockOf);
   SmallVector<Value> visitMasked(const KeyRange &visible, ValueRange inits);
   Value sumOfWeights(Value weights);
   Value multiplied(Value weights);
@@ -139,7 +158,7 @@ private:
 /// weights, the queries (unless they are read again for each block of keys) and parts of the keys.
 /// Warpgroups read queries and keys from shared memory.
 void AttentionEmitter::chooseTiles() {
-  constexpr int64_t maxRows = 64, maxWidth = 256, wideWidth = 128, heldBytes = 256;
+  constexpr int64_t maxWidth = 256, wideWidth = 128, heldBytes = 256;
   tile[width] = std::min(roundUp(sizes[width]), maxWidth);
   if (form.warpgroups) {
     tile[query] = form.rows * form.warpgroups;
@@ -147,8 +166,8 @@ void AttentionEmitter::chooseTiles() {
     tile[depth] = roundUp(sizes[depth]);
     return;
   }
-  tile[query] =
-      std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizes[query]))), matrixRows, maxRows);
+  tile[query] = std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(sizes[query]))),
+                                    form.rowsOfWarp, form.maxWarps * form.rowsOfWarp);
   tile[key] = std::min<int64_t>(roundUp(sizes[key]), tile[width] > wideWidth ? 32 : 64);
   const auto bytes = int64_t(elementOf(0).getIntOrFloatBitWidth() / 8);
   tile[depth] = std::min(roundUp(sizes[depth]), heldBytes / std::max<int64_t>(bytes, 2));
@@ -171,8 +190,8 @@ void AttentionEmitter::analyseScore() {
     visible = yield.getVisible();
     unscaled = choice.getTrueValue();
   }
-  mayApproximate = matrixFor(elementOf(0), elementOf(1), tile[depth]) &&
-                   matrixFor(op.getWeightType(), elementOf(2), tile[key]);
+  mayApproximate = isApproximate(elementOf(0), elementOf(1), tile[depth]) &&
+                   isApproximate(op.getWeightType(), elementOf(2), tile[key]);
   Operation *last = unscaled.getDefiningOp();
   if (!mayApproximate || !isa_and_present<arith::MulFOp, arith::DivFOp>(last))
     return;
@@ -224,7 +243,8 @@ double AttentionEmitter::blocksOfKeys() const {
 Value AttentionEmitter::products() {
   Value none = splat(0, {tile[query], tile[key]});
   auto add = [&](Value sums, Value queries) {
-    return multiply(queries, elementOf(0), operandTile(1, {depth, key}), elementOf(1), sums);
+    return multiply(queries, elementOf(0), keysOrValues(1, {depth, key}, loadedKeys), elementOf(1),
+                    sums);
   };
   if (heldQueries)
     return add(none, heldQueries);
@@ -322,16 +342,17 @@ Value AttentionEmitter::needsMask() {
   return join<arith::OrIOp>(isBefore, isBeyond);
 }
 
-/// The sums of the rows of weights. With warpgroups, four for each row, of columns that one lane
-/// has: they are added after the last block.
+/// The sums of the rows of weights, or four for each row, of columns that one lane has.
 Value AttentionEmitter::sumOfWeights(Value weights) {
   auto sum = [&](OpBuilder &inside, ValueRange v) -> Value {
     return arith::AddFOp::create(inside, loc, v[0], v[1]);
   };
-  if (!form.warpgroups)
+  const int64_t adjacent = form.adjacent;
+  if (adjacent == 0)
     return reduce(weights, {1}, 0, sum);
-  const SmallVector<int64_t> shape = {tile[query], tile[key] / 8, 4, 2};
-  Value parts = view(weights, {dim(0), dim(1) * 8 + dim(2) * 2 + dim(3)}, shape);
+  const SmallVector<int64_t> shape = {tile[query], tile[key] / (4 * adjacent), 4, adjacent};
+  Value parts =
+      view(weights, {dim(0), dim(1) * (4 * adjacent) + dim(2) * adjacent + dim(3)}, shape);
   return reduce(parts, {1, 3}, 0, sum);
 }
 
@@ -390,7 +411,7 @@ Value AttentionEmitter::keptMaximum(Value before, Value largest) {
   const bool isAsked = llvm::any_of(yield->getOperands(), [&](Value value) {
     return llvm::is_contained(op.getRowValues(), value);
   });
-  if (!form.isInTensorMemory || !mayApproximate || isAsked)
+  if (!form.keepsMaximum || !mayApproximate || isAsked)
     return largest;
   // A weight is at most this power of 2, times the error of exponentOf(): 2^3 of f16, whose largest
   // exponent is 15.
@@ -465,9 +486,11 @@ SmallVector<Value> AttentionEmitter::iteration(Value block, ValueRange carried) 
           });
   Value sums =
       map({carried[0], spread(factor, tile[width])}, single, {tile[query], tile[width]}, rescale);
+  if (form.keepsMaximum && !form.isInTensorMemory)
+    sums.getDefiningOp()->setAttr(elements::rarelyScalesAttr, builder.getUnitAttr());
   const Type weight = op.getWeightType();
   sums = multiply(rounded(multiplied(weights), single, weight), weight,
-                  operandTile(2, {key, width}), elementOf(2), sums);
+                  keysOrValues(2, {key, width}, loadedValues), elementOf(2), sums);
   return {sums, maximum, total};
 }
 
@@ -503,8 +526,52 @@ SmallVector<Value> AttentionEmitter::visitKeys(ValueRange inits) {
     fullyVisible = fullyVisibleKeys(builder, mask, queries, known);
   if (range)
     return visitMasked(*range, inits);
-  return loop(index(blocks(key)), inits,
-              [&](Value block, ValueRange carried) { return iteration(block, carried); });
+  return visitBlocks(index(blocks(key)), inits, [](Value number) { return number; });
+}
+
+Value AttentionEmitter::loadAhead(unsigned operand, ArrayRef<size_t> ofTile) {
+  // Behind the last block, the last one that exists is loaded again.
+  Type word = builder.getI32Type(); // one scalar instruction
+  Value number = arith::IndexCastOp::create(builder, loc, word, nextBlock);
+  Value last = arith::ConstantIntOp::create(builder, loc, blocks(key) - 1, 32);
+  Value block = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           join<arith::MinSIOp>(number, last));
+  Value current = std::exchange(at[key], times(block, tile[key]));
+  Value loaded = loadPart(operand, ofTile);
+  at[key] = current;
+  return loaded;
+}
+
+Value AttentionEmitter::keysOrValues(unsigned operand, ArrayRef<size_t> ofTile, Value &loaded) {
+  Value current = operandTile(operand, ofTile, loaded);
+  if (loaded)
+    loaded = loadAhead(operand, ofTile);
+  return current;
+}
+
+SmallVector<Value> AttentionEmitter::visitBlocks(Value count, ValueRange inits,
+                                                 llvm::function_ref<Value(Value)> blockOf) {
+  if (!form.loadsAhead || !heldQueries)
+    return loop(count, inits, [&](Value number, ValueRange carried) {
+      return iteration(blockOf(number), carried);
+    });
+  auto loadBlock = [&](Value number) {
+    nextBlock = number;
+    return SmallVector<Value>{loadAhead(1, {depth, key}), loadAhead(2, {key, width})};
+  };
+  SmallVector<Value> begin(inits);
+  begin.append(loadBlock(blockOf(index(0))));
+  SmallVector<Value> done = loop(count, begin, [&](Value number, ValueRange carried) {
+    nextBlock = blockOf(join<arith::AddIOp>(number, index(1)));
+    loadedKeys = carried[inits.size()];
+    loadedValues = carried[inits.size() + 1];
+    SmallVector<Value> next = iteration(blockOf(number), carried.take_front(inits.size()));
+    next.append({loadedKeys, loadedValues});
+    loadedKeys = loadedValues = nextBlock = {};
+    return next;
+  });
+  done.truncate(inits.size());
+  return done;
 }
 
 /// Visits the blocks that the mask shows. Then, unless each row has a score beside which the weight
@@ -526,9 +593,9 @@ SmallVector<Value> AttentionEmitter::visitMasked(const KeyRange &visible, ValueR
     const ValueRange state = phase.drop_back(3);
     Value count = phase[state.size()], border = phase[state.size() + 1],
           gap = phase[state.size() + 2];
-    SmallVector<Value> next = loop(count, state, [&](Value number, ValueRange carried) {
+    SmallVector<Value> next = visitBlocks(count, state, [&](Value number) {
       Value isBefore = compare(arith::CmpIPredicate::slt, number, border);
-      return iteration(join<arith::AddIOp>(number, choose(isBefore, zero, gap)), carried);
+      return join<arith::AddIOp>(number, choose(isBefore, zero, gap));
     });
     Value lowest = reduce(next[1], {0}, infinity, [&](OpBuilder &inside, ValueRange v) -> Value {
       return arith::MinimumFOp::create(inside, loc, v[0], v[1]);
@@ -648,15 +715,15 @@ KernelOp AttentionEmitter::emit(StringRef name) {
     if (i != key && i != depth && (blocks(i) > 1 || i == query))
       gridDims.push_back(i);
   OpBuilder::InsertionGuard guard(builder);
-  KernelOp kernel =
-      openGrid(name, gridDims, form.warpgroups ? 4 * form.warpgroups : tile[query] / matrixRows);
+  KernelOp kernel = openGrid(name, gridDims,
+                             form.warpgroups ? 4 * form.warpgroups : tile[query] / form.rowsOfWarp);
 
   if (blocks(depth) == 1)
     heldQueries = operandTile(0, {query, depth});
-  Value noWeights = form.warpgroups ? splat(0, {tile[query], 4}) : splat(0, tile[query]);
+  Value noWeights = form.adjacent ? splat(0, {tile[query], 4}) : splat(0, tile[query]);
   SmallVector<Value> sums = visitKeys(
       {splat(0, {tile[query], tile[width]}), splat(leastMaximum(), tile[query]), noWeights});
-  if (form.warpgroups)
+  if (form.adjacent)
     sums[2] = reduce(sums[2], {1}, 0, [&](OpBuilder &inside, ValueRange v) -> Value {
       return arith::AddFOp::create(inside, loc, v[0], v[1]);
     });
@@ -703,8 +770,36 @@ static SmallVector<Form> formsOfWarpgroups(exec::SoftmaxDotOp op, const Capaciti
     for (int64_t keys = step; keys <= maxKeys; keys += step)
       // One block of queries and one of keys need not be larger than all.
       if (rows * (groups - 1) < sizes[0] && keys - step < roundUp(sizes[1]))
-        forms.push_back({groups, rows, isInTensorMemory, 0, keys});
+        forms.push_back({.warpgroups = groups,
+                         .rows = rows,
+                         .isInTensorMemory = isInTensorMemory,
+                         .keys = keys,
+                         .adjacent = 2,
+                         .keepsMaximum = isInTensorMemory});
   return forms;
+}
+
+/// The form without warpgroups.
+static Form formOfWarps(exec::SoftmaxDotOp op, const Capacities &capacities) {
+  if (capacities.lanes != waveLanes)
+    return {.rowsOfWarp = matrixRows};
+  Form form{.rowsOfWarp = matrixRows, .adjacent = 4, .loadsAhead = true, .keepsMaximum = true};
+  // Fewer, larger blocks only if all compute units get one, and eight waves only if each finds
+  // place in half of the registers.
+  const ArrayRef<int64_t> sizes = op.getSizes();
+  const auto queries = uint64_t(sizes[sizes.size() - 4]);
+  for (auto [rows, warps] : {std::pair(2 * matrixRows, int64_t(4)), {2 * matrixRows, 8}}) {
+    const auto block = uint64_t(rows * warps);
+    auto points = int64_t(llvm::divideCeil(queries, block));
+    for (int64_t size : sizes.drop_back(4))
+      points *= size;
+    const bool fits = warps == 4 || std::max(sizes.back(), sizes[sizes.size() - 2]) <= 128;
+    if (fits && 2 * queries > block && points >= capacities.cores) {
+      form.rowsOfWarp = rows;
+      form.maxWarps = warps;
+    }
+  }
+  return form;
 }
 
 KernelOp emitAttentionKernel(OpBuilder &builder, exec::FusionOp fusion, StringRef name,
@@ -744,7 +839,8 @@ KernelOp emitAttentionKernel(OpBuilder &builder, exec::FusionOp fusion, StringRe
   for (const Form &form : formsOfWarpgroups(op, capacities))
     consider(form);
   if (!best)
-    return AttentionEmitter(builder, fusion, op, capacities, Form{}).emit(name);
+    return AttentionEmitter(builder, fusion, op, capacities, formOfWarps(op, capacities))
+        .emit(name);
   // If weights keep the special-function units busy for longer than products the tensor core, the
   // other units can compute some of them.
   if (chosen.isInTensorMemory)

@@ -144,11 +144,10 @@ void GradientEmitter::chooseTiles() {
   for (unsigned number : {ofProduct, ofCotangents}) {
     const Operands factors = operandsOf(number);
     mayApproximate &=
-        matrixFor(elementOf(factors.ofRow), elementOf(factors.ofOther), tile[factors.summed])
-            .has_value();
+        isApproximate(elementOf(factors.ofRow), elementOf(factors.ofOther), tile[factors.summed]);
   }
   for (const Sum &sum : sums)
-    mayApproximate &= matrixFor(roundedType(sum), elementOf(sum.operand), tile[other]).has_value();
+    mayApproximate &= isApproximate(roundedType(sum), elementOf(sum.operand), tile[other]);
 }
 
 /// An element counts if the mask shows it, or if its row has no score beside which the weight of a

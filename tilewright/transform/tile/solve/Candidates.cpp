@@ -100,56 +100,93 @@ static Layout mfmaScales(int64_t warps, int64_t stride, int64_t count, int64_t l
       .canonical();
 }
 
-std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t depth,
-                                          int64_t bits, const Machine &machine,
-                                          int64_t scaleLines) {
-  std::vector<DotLayouts> found;
-  if (scaleLines > 0 && !llvm::is_contained({1, 2, 4, 8}, machine.warps))
-    return found;
+/// The layouts of an instruction for one tile of each operand and of the sums.
+struct Atom {
+  Layout a, b, c;
+};
+
+static std::vector<Atom> atomsFor(int64_t bits, bool isMfma, bool isChained) {
+  using namespace sm::instruction;
+  if (!isMfma)
+    return {{mmaA(bits), mmaB(bits), mmaC(bits)}};
+  std::vector<Atom> atoms;
+  for (int64_t size : {16, 32})
+    for (MfmaDepth depth : {MfmaDepth::consecutive, MfmaDepth::ofSums}) {
+      const bool isPlain = size == 16 && depth == MfmaDepth::consecutive;
+      const bool isSame = depth == MfmaDepth::ofSums && bits >= 32;
+      if (isPlain || (isChained && bits < 64 && !isSame))
+        atoms.push_back({mfmaA(bits, depth, size), mfmaB(bits, depth, size), mfmaC(bits, size)});
+    }
+  return atoms;
+}
+
+/// The layouts for tiles (batch…, m, k) and (batch…, k, n), for this arrangement of the warps.
+static DotLayouts arrange(const Atom &atom, ArrayRef<int64_t> accumulator, int64_t depth,
+                          int64_t bits, int64_t warpsM, int64_t warpsN) {
+  const auto &[a, b, c] = atom;
   const size_t batchRank = accumulator.size() - 2;
   ArrayRef<int64_t> batch = accumulator.take_front(batchRank);
-  using namespace sm::instruction;
-  const bool isMfma = machine.lanes == 64;
-  const Layout a = isMfma ? mfmaA(bits) : mmaA(bits), b = isMfma ? mfmaB(bits) : mmaB(bits),
-               c = isMfma ? mfmaC(bits) : mmaC(bits);
-  const int64_t m = accumulator[batchRank], n = accumulator[batchRank + 1];
+  // An empty tile has one block too, because a layout assigns elements to every thread.
+  auto count = [](int64_t size, int64_t block) {
+    return std::max<int64_t>(1, static_cast<int64_t>(llvm::divideCeil(size, block)));
+  };
+  const int64_t inM = count(accumulator[batchRank], warpsM * c.cover(0)),
+                inN = count(accumulator[batchRank + 1], warpsN * c.cover(1)),
+                inK = count(depth, a.cover(1));
+  DotLayouts layouts;
+  layouts.accumulator = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inN}},
+                               {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, 1}}, {})
+                            .times(withBatch(c, batchRank))
+                            .canonical();
+  layouts.lhs = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inK}},
+                       {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}})
+                    .times(withBatch(a, batchRank))
+                    .canonical();
+  layouts.rhs =
+      blocks(batch, {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, inK}},
+             {{warpsM, Axis::warp, 1}})
+          .times(withBatch(b, batchRank))
+          .canonical();
   int64_t batches = 1;
   for (int64_t size : batch)
     batches *= size;
+  // A multiprocessor performs 1024 multiply-adds of 16-bit elements per cycle, and proportionally
+  // fewer for wider elements.
+  const double pairs = static_cast<double>(c.cover(0) * c.cover(1) * a.cover(1));
+  layouts.cycles = static_cast<double>(batches * inM * inN * inK * warpsM * warpsN) * pairs *
+                   static_cast<double>(bits) / 16 / 1024;
+  return layouts;
+}
+
+std::vector<DotLayouts> solve::mmaLayouts(ArrayRef<int64_t> accumulator, int64_t depth,
+                                          int64_t bits, const Machine &machine, int64_t scaleLines,
+                                          bool isChained) {
+  std::vector<DotLayouts> found;
+  if (scaleLines > 0 && !llvm::is_contained({1, 2, 4, 8}, machine.warps))
+    return found;
+  const std::vector<Atom> atoms = atomsFor(bits, machine.lanes == 64, isChained && scaleLines == 0);
+  const int64_t m = accumulator.drop_back().back(), n = accumulator.back();
   for (int64_t warpsM = machine.warps; warpsM >= 1; --warpsM) {
-    if (machine.warps % warpsM != 0)
+    if (machine.warps % warpsM != 0 || (machine.hasRowsInWarps && warpsM != machine.warps))
       continue;
     const int64_t warpsN = machine.warps / warpsM;
-    // An empty tile has one block too, because a layout assigns elements to every thread.
-    auto count = [](int64_t size, int64_t block) {
-      return std::max<int64_t>(1, static_cast<int64_t>(llvm::divideCeil(size, block)));
-    };
-    const int64_t inM = count(m, warpsM * c.cover(0)), inN = count(n, warpsN * c.cover(1)),
-                  inK = count(depth, a.cover(1));
-    DotLayouts layouts;
-    layouts.accumulator = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inN}},
-                                 {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, 1}}, {})
-                              .times(withBatch(c, batchRank))
-                              .canonical();
-    layouts.lhs = blocks(batch, {{warpsM, Axis::warp, 1}, {inM, Axis::reg, inK}},
-                         {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}})
-                      .times(withBatch(a, batchRank))
-                      .canonical();
-    layouts.rhs =
-        blocks(batch, {{inK, Axis::reg, 1}}, {{warpsN, Axis::warp, warpsM}, {inN, Axis::reg, inK}},
-               {{warpsM, Axis::warp, 1}})
-            .times(withBatch(b, batchRank))
-            .canonical();
-    if (scaleLines > 0) {
-      layouts.lhsScale = mfmaScales(warpsM, 1, inM, scaleLines, {warpsN, Axis::warp, warpsM});
-      layouts.rhsScale = mfmaScales(warpsN, warpsM, inN, scaleLines, {warpsM, Axis::warp, 1});
+    for (const Atom &atom : atoms) {
+      // Larger instructions must not multiply more than the tile.
+      if (atom.c.cover(0) > 16 &&
+          (m % (warpsM * atom.c.cover(0)) != 0 || n % (warpsN * atom.c.cover(1)) != 0))
+        continue;
+      DotLayouts layouts = arrange(atom, accumulator, depth, bits, warpsM, warpsN);
+      if (scaleLines > 0) {
+        auto blocksOf = [](int64_t size, int64_t warps) {
+          return std::max<int64_t>(1, static_cast<int64_t>(llvm::divideCeil(size, warps * 16)));
+        };
+        layouts.lhsScale =
+            mfmaScales(warpsM, 1, blocksOf(m, warpsM), scaleLines, {warpsN, Axis::warp, warpsM});
+        layouts.rhsScale =
+            mfmaScales(warpsN, warpsM, blocksOf(n, warpsN), scaleLines, {warpsM, Axis::warp, 1});
+      }
+      found.push_back(std::move(layouts));
     }
-    // A multiprocessor performs 1024 multiply-adds of 16-bit elements per cycle, and proportionally
-    // fewer for wider elements.
-    const double pairs = static_cast<double>(c.cover(0) * c.cover(1) * a.cover(1));
-    layouts.cycles = static_cast<double>(batches * inM * inN * inK * machine.warps) * pairs *
-                     static_cast<double>(bits) / 16 / 1024;
-    found.push_back(std::move(layouts));
   }
   return found;
 }

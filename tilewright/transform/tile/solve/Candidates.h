@@ -26,9 +26,12 @@ struct DotLayouts {
 /// the warps over m and n. If a tile is smaller than the instruction, the layout covers more than
 /// the tile. `scaleLines` is the number of lines of 128 bytes in each tile of ordered scales, which
 /// only MFMA reads; 0 without scales. Scales are distributed over 1, 2, 4 or 8 warps; with any
-/// other number of warps the result is empty.
+/// other number of warps the result is empty. In a kernel that computes with the sums of products
+/// (`isChained`), MFMA may read a left operand where these are, and may have 32 rows, of which
+/// fewer lanes have copies.
 std::vector<DotLayouts> mmaLayouts(llvm::ArrayRef<int64_t> accumulator, int64_t depth, int64_t bits,
-                                   const Machine &machine, int64_t scaleLines = 0);
+                                   const Machine &machine, int64_t scaleLines = 0,
+                                   bool isChained = false);
 
 } // namespace tilewright::solve
 

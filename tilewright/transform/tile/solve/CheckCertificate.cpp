@@ -243,7 +243,7 @@ private:
     const bool isMfma = certificate.lanes == 64;
     const int64_t deep = 128 / bits; // MFMA reads 16 bytes of each lane
     const int64_t perA = isMfma ? deep : wide ? 1 : 4 * packed;
-    const int64_t perB = isMfma ? deep : wide ? 1 : 2 * packed, perC = !isMfma && wide ? 2 : 4;
+    const int64_t perB = isMfma ? deep : wide ? 1 : 2 * packed;
     const size_t row = static_cast<size_t>(tileType(dot).getRank()) - 2, column = row + 1;
     // The origins of an instruction's blocks in each warp; `inspect` checks the offsets inside the
     // blocks.
@@ -274,12 +274,24 @@ private:
           }
         }
     };
+    // MFMA has 16 or 32 rows and columns. If the depth of a lane's 16 bytes is that of sums, groups
+    // of four consecutive elements are a lane's, in both operands.
+    const Holdings heldByLeft(*lhs);
+    const int64_t size =
+        isMfma && heldByLeft.at(row, 0, 16, 0) == heldByLeft.at(row, 0, 0, 0) + 16 ? 32 : 16;
+    const bool isOfSums =
+        isMfma && deep > 4 &&
+        heldByLeft.at(column, 4, 0, 0) == heldByLeft.at(column, 0, 0, 0) + 256 / size;
+    auto depthOf = [&](int64_t v, int64_t l) {
+      return isOfSums ? 256 / size * (v / 4) + 4 * (l / size) + v % 4 : deep * (l / size) + v;
+    };
+    const int64_t perC = isMfma && size == 32 ? 16 : !isMfma && wide ? 2 : 4;
     Origins aRows, aDepths, bDepths, bColumns, cRows, cColumns;
     inspect(
         *lhs, perA,
         [&](int64_t v, int64_t l) {
           if (isMfma)
-            return std::pair(l % 16, deep * (l / 16) + v);
+            return std::pair(l % size, depthOf(v, l));
           const int64_t part = v / packed;
           return std::pair(l / 4 + 8 * (part & 1),
                            packed * (l % 4) + v % packed + 4 * packed * (part >> 1));
@@ -289,7 +301,7 @@ private:
         *rhs, perB,
         [&](int64_t v, int64_t l) {
           if (isMfma)
-            return std::pair(deep * (l / 16) + v, l % 16);
+            return std::pair(depthOf(v, l), l % size);
           return std::pair(packed * (l % 4) + v % packed + 4 * packed * (v / packed), l / 4);
         },
         bDepths, bColumns, "right operand");
@@ -297,7 +309,9 @@ private:
         *result, perC,
         [&](int64_t v, int64_t l) {
           if (isMfma)
-            return std::pair(l % 16, wide ? 4 * v + l / 16 : 4 * (l / 16) + v);
+            return std::pair(l % size, wide         ? 4 * v + l / 16
+                                       : size == 32 ? 8 * (v / 4) + 4 * (l / 32) + v % 4
+                                                    : 4 * (l / 16) + v);
           return std::pair(l / 4 + 8 * (v >> 1), 2 * (l % 4) + (v & 1));
         },
         cRows, cColumns, "accumulator");

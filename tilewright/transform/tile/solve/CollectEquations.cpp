@@ -217,6 +217,14 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
                               std::move(use.map), mapNumber});
   }
 
+  // Whether the kernel computes an operand of a product, possibly from the sums of another one.
+  int64_t products = 0;
+  bool isChained = false;
+  kernel.walk([&](tile::DotOp dot) {
+    ++products;
+    isChained |= dot.getLhs().getDefiningOp<tile::MapOp>() != nullptr;
+  });
+  isChained &= products > 1;
   // The candidates of a matmul are those that its instruction prescribes.
   for (Unknown &unknown : equations.unknowns) {
     Operation *op = unknown.ops.front();
@@ -229,7 +237,7 @@ Equations::of(tile::KernelOp kernel, const Machine &machine,
       const int64_t lines =
           dot.getLhsScale() ? tileType(dot.getLhsScale()).getShape().drop_back().back() : 0;
       for (const DotLayouts &layouts :
-           mmaLayouts(unknown.shape, lhs.back(), bits, machine, lines)) {
+           mmaLayouts(unknown.shape, lhs.back(), bits, machine, lines, isChained)) {
         unknown.candidates.push_back(equations.pool.intern(layouts.accumulator));
         unknown.operands.push_back(
             {equations.pool.intern(layouts.lhs), equations.pool.intern(layouts.rhs)});

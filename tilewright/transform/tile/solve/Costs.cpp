@@ -18,8 +18,8 @@ using sm::Axis, sm::Layout;
 static constexpr double issuedPerCycle = 4;
 /// The latency of writing shared memory, a barrier, and reading shared memory.
 static constexpr double barrierCycles = 60;
-/// Sectors per cycle from the L1 cache, and from L2 or memory.
-static constexpr double cachedSectors = 4, fetchedSectors = 2;
+/// Bytes per cycle from L2 or memory.
+static constexpr double fetchedBytes = 64;
 static constexpr double sharedBytesPerCycle = 128;
 
 static double bytesOf(int64_t bits) { return std::max<double>(1, static_cast<double>(bits) / 8); }
@@ -168,8 +168,9 @@ double solve::accessCost(const Layout &layout, ArrayRef<int64_t> shape, ArrayRef
   // stored.
   const double accesses = static_cast<double>(llvm::divideCeil(registers, vector)) *
                           static_cast<double>(machine.warps) / (isStore ? copies : 1);
-  return accesses * (1 + touched / cachedSectors) +
-         accesses / (isStore ? 1 : copies) * touched / fetchedSectors;
+  const auto bytesTouched = touched * static_cast<double>(machine.sectorBytes);
+  return accesses * (1 + bytesTouched / static_cast<double>(machine.cachedBytes)) +
+         accesses / (isStore ? 1 : copies) * bytesTouched / fetchedBytes;
 }
 
 //===- Computation --------------------------------------------------------===//

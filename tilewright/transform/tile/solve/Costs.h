@@ -14,6 +14,8 @@ struct Machine {
   int64_t sharedBytes = 48 * 1024;
   int64_t sectorBytes = 32;
   int64_t maxRegisters = 255;
+  int64_t cachedBytes = 128;   // per cycle from the L1 cache
+  bool hasRowsInWarps = false; // a row of a product's sums is in one warp
 };
 
 /// How a conversion moves elements.

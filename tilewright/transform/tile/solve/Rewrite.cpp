@@ -25,7 +25,7 @@ public:
         /*cluster=*/DenseI64ArrayAttr(),
         /*persistent=*/StringAttr(), /*raster=*/IntegerAttr(), kernel.getUpdatesAttr());
     for (NamedAttribute attribute : kernel->getDiscardableAttrs())
-      if (attribute.getName() != "warps")
+      if (attribute.getName() != "warps" && attribute.getName() != "rows_in_warps")
         result->setDiscardableAttr(attribute.getName(), attribute.getValue());
     Block &from = kernel.getBlock();
     Block &to = result.getBody().emplaceBlock();

@@ -45,6 +45,10 @@ static Machine machineOf(tile::KernelOp kernel, int64_t warps) {
                .sharedBytes = gpu.getSharedBytes(),
                .sectorBytes = gpu.getSectorBytes(),
                .maxRegisters = gpu.getMaxRegisters()};
+  machine.hasRowsInWarps = kernel->hasAttr("rows_in_warps");
+  // CDNA 3 white paper: a compute unit's L1 delivers a line of 128 bytes every two cycles.
+  if (machine.lanes == 64)
+    machine.cachedBytes = 64;
   if (auto attribute = kernel->getAttrOfType<IntegerAttr>("warps"))
     machine.warps = attribute.getInt();
   else
