@@ -20,7 +20,7 @@ constexpr size_t maxCopiedOps = 64;
 /// The maximum number of kernels that compute a value again.
 constexpr unsigned maxRecomputing = 16;
 
-/// What a kernel does, and what it reads and computes.
+/// A kernel's work, and the values that it reads and computes.
 struct Kernel {
   KernelWork work;
   DenseSet<Value> reads;

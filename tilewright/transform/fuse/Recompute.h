@@ -17,8 +17,8 @@ struct RecomputeDecision {
   unsigned readers = 0;
   /// Whether they compute it again; then nothing stores it.
   bool isRecomputed = false;
-  /// What both ways add to the cycles of the kernels. Unknown if `refusal` says why the value
-  /// cannot be computed again.
+  /// The cycles that both ways add to the kernels. Unknown if `refusal` says why the value cannot
+  /// be computed again.
   double recomputeCycles = 0, storeCycles = 0;
   const char *refusal = nullptr;
 
