@@ -242,6 +242,13 @@ static Space spaceOf(Operation *op) {
   return space;
 }
 
+void Groups::setSources(Node &node) {
+  node.sources.clear();
+  for (Value operand : node.op->getOperands())
+    if (Value source = resolve(operand).source)
+      node.sources.push_back(source);
+}
+
 void Groups::makeGroup(unsigned position) {
   Node &node = nodes[position];
   const auto number = static_cast<unsigned>(groups.size());
@@ -282,9 +289,7 @@ void Groups::makeGroup(unsigned position) {
       }
     }
   }
-  for (Value operand : node.op->getOperands())
-    if (Value source = resolve(operand).source)
-      node.sources.push_back(source);
+  setSources(node);
   groups.push_back(std::move(group));
 }
 
@@ -315,6 +320,7 @@ void Groups::run() {
   joinRefused();
   joinSiblings();
   joinScalars();
+  joinConversions();
   for (Group &group : groups)
     llvm::sort(group.members);
   dissolve();

@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <functional>
@@ -121,6 +122,8 @@ public:
   Access resolve(mlir::Value value) const;
   /// Whether the kernel of a member stores its result, because something else reads it.
   bool isStored(unsigned member);
+  /// The ops that read a value of this block, looking through cloned ops other than `except`.
+  llvm::SmallSetVector<unsigned, 4> readersOf(mlir::Value value, mlir::Operation *except = nullptr);
 
   std::vector<Node> nodes;
   std::vector<Group> groups;
@@ -129,6 +132,7 @@ public:
 private:
   void classifyNodes();
   void addDependencies(Node &node);
+  void setSources(Node &node);
   void makeGroup(unsigned index);
   void joinProducers(unsigned index);
   /// Tries again to join producers whose readers were in several groups, if these groups have been
@@ -136,6 +140,7 @@ private:
   void joinRefused();
   void joinSiblings();
   void joinScalars();
+  void joinConversions();
   void dissolve();
 
   /// How two groups would become one kernel: the space, the roles of their members and the reason,

@@ -286,3 +286,40 @@ func.func @negative_gathers(%table: tensor<64x100xf32>, %i: tensor<32x1xi32>) ->
   %n = stablehlo.negate %c : tensor<64x32xf32>
   return %g, %n : tensor<32x100xf32>, tensor<64x32xf32>
 }
+
+// -----
+
+/// Two kernels read the conversion of a sum and none the sum itself, so the sum's kernel converts it: 2 bytes an element
+/// are stored and loaded instead of 4.
+
+// CHECK-LABEL: func @narrow
+//  CHECK-NEXT:   %[[A:.*]] = exec.fusion "reduce_add_convert"(%arg0) {{.*}} -> tensor<64x64xbf16>
+//       CHECK:   exec.fusion "reduce"(%[[A]])
+//       CHECK:   exec.fusion "reduce"(%[[A]])
+func.func @narrow(%x: tensor<4x64x64xf32>) -> (tensor<64xbf16>, tensor<64xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %none) applies stablehlo.add across dimensions = [0] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %1 = stablehlo.add %0, %0 : tensor<64x64xf32>
+  %2 = stablehlo.convert %1 : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xbf16>, tensor<bf16>) -> tensor<64xbf16>
+  %4 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x64xbf16>, tensor<bf16>) -> tensor<64xbf16>
+  return %3, %4 : tensor<64xbf16>, tensor<64xbf16>
+}
+
+// -----
+
+/// The sum is in memory anyway, and only one other kernel reads its conversion.
+
+// CHECK-LABEL: func @negative_narrow
+//       CHECK:   %[[A:.*]] = exec.fusion "reduce_add"(%arg0) {{.*}} -> tensor<64x64xf32>
+//       CHECK:   exec.fusion "convert_reduce"(%[[A]])
+func.func @negative_narrow(%x: tensor<4x64x64xf32>) -> (tensor<64x64xf32>, tensor<64xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %none) applies stablehlo.add across dimensions = [0] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %1 = stablehlo.add %0, %0 : tensor<64x64xf32>
+  %2 = stablehlo.convert %1 : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xbf16>, tensor<bf16>) -> tensor<64xbf16>
+  return %1, %3 : tensor<64x64xf32>, tensor<64xbf16>
+}
