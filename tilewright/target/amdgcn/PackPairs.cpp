@@ -26,7 +26,7 @@ struct PairedOperation {
   SmallVector<Source, 3> sources;
   bool isOdd = false;
 
-  /// What both operations of a pair have in common.
+  /// The part that both operations of a pair have in common.
   auto key() const {
     std::vector<std::tuple<llvm::Value *, uint64_t, bool>> operands;
     for (const Source &source : sources)

@@ -6,6 +6,7 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/tile/attention/AttentionBuilder.h"
+#include "tilewright/transform/tile/attention/AttentionForm.h"
 #include "tilewright/transform/tile/attention/RowsOfBody.h"
 #include "tilewright/transform/tile/attention/VisibleKeys.h"
 #include "tilewright/transform/tile/pipeline/loops/LoopKernel.h"
@@ -33,31 +34,10 @@ exec::SoftmaxDotOp attentionOf(exec::FusionOp fusion) {
 
 namespace {
 
+using Form = AttentionForm;
+
 /// Beside a score that is greater by this, a weight is 0 in f32.
 constexpr float decisive = 104;
-
-/// The form of a kernel. With warpgroups, each has 64 queries, or 128 if sums are in tensor memory,
-/// and `tile-pipeline` makes roles of the kernel: its operands stay in shared memory. Otherwise
-/// warps have 16 queries each, in registers. Waves of 64 lanes have 32, so that they use keys and
-/// values that they read from shared memory twice.
-struct Form {
-  int64_t warpgroups = 0;
-  int64_t rows = 0; // of a warpgroup
-  bool isInTensorMemory = false;
-  /// Every how many weights of a thread are computed without the special-function unit; 0 if none.
-  int64_t polynomial = 0;
-  int64_t keys = 0;       // of a block
-  int64_t rowsOfWarp = 0; // without warpgroups
-  int64_t maxWarps = 4;
-  /// How many adjacent weights of a row a lane has, of which four lanes have the row, if each lane
-  /// adds its own weights, and lanes add their sums after the last block; 0 if they do so for each
-  /// block.
-  int64_t adjacent = 0;
-  /// Whether keys and values of a block are loaded to registers while the block before is computed.
-  bool loadsAhead = false;
-  /// Whether sums are rescaled only if a weight would be too large.
-  bool keepsMaximum = false;
-};
 
 class AttentionEmitter : AttentionBuilder {
 public:
@@ -749,58 +729,6 @@ KernelOp AttentionEmitter::emit(StringRef name) {
 }
 
 } // namespace
-
-/// The forms with warpgroups that products of these types may have.
-static SmallVector<Form> formsOfWarpgroups(exec::SoftmaxDotOp op, const Capacities &capacities) {
-  auto elementOf = [&](unsigned operand) {
-    return typeOf(op.getOperand(operand)).getElementType();
-  };
-  const ArrayRef<int64_t> sizes = op.getSizes().take_back(4);
-  const Type first = elementOf(0), second = elementOf(2);
-  const bool hasTypes = (first.isF16() || first.isBF16()) && elementOf(1) == first &&
-                        (second.isF16() || second.isBF16()) && op.getWeightType() == second;
-  constexpr int64_t maxDepth = 256, maxKeys = 256, step = 16;
-  SmallVector<Form> forms;
-  if (!capacities.machine || capacities.machine->matrixUnit == pipeline::MatrixUnit::mma ||
-      !hasTypes || sizes[2] > maxDepth)
-    return forms;
-  const bool isInTensorMemory = capacities.machine->matrixUnit == pipeline::MatrixUnit::tcgen05;
-  const int64_t maxGroups = isInTensorMemory ? 2 : 3, rows = isInTensorMemory ? 128 : 64;
-  for (int64_t groups = 1; groups <= maxGroups; ++groups)
-    for (int64_t keys = step; keys <= maxKeys; keys += step)
-      // One block of queries and one of keys need not be larger than all.
-      if (rows * (groups - 1) < sizes[0] && keys - step < roundUp(sizes[1]))
-        forms.push_back({.warpgroups = groups,
-                         .rows = rows,
-                         .isInTensorMemory = isInTensorMemory,
-                         .keys = keys,
-                         .adjacent = 2,
-                         .keepsMaximum = isInTensorMemory});
-  return forms;
-}
-
-/// The form without warpgroups.
-static Form formOfWarps(exec::SoftmaxDotOp op, const Capacities &capacities) {
-  if (capacities.lanes != waveLanes)
-    return {.rowsOfWarp = matrixRows};
-  Form form{.rowsOfWarp = matrixRows, .adjacent = 4, .loadsAhead = true, .keepsMaximum = true};
-  // Fewer, larger blocks only if all compute units get one, and eight waves only if each finds
-  // place in half of the registers.
-  const ArrayRef<int64_t> sizes = op.getSizes();
-  const auto queries = uint64_t(sizes[sizes.size() - 4]);
-  for (auto [rows, warps] : {std::pair(2 * matrixRows, int64_t(4)), {2 * matrixRows, 8}}) {
-    const auto block = uint64_t(rows * warps);
-    auto points = int64_t(llvm::divideCeil(queries, block));
-    for (int64_t size : sizes.drop_back(4))
-      points *= size;
-    const bool fits = warps == 4 || std::max(sizes.back(), sizes[sizes.size() - 2]) <= 128;
-    if (fits && 2 * queries > block && points >= capacities.cores) {
-      form.rowsOfWarp = rows;
-      form.maxWarps = warps;
-    }
-  }
-  return form;
-}
 
 KernelOp emitAttentionKernel(OpBuilder &builder, exec::FusionOp fusion, StringRef name,
                              const Capacities &capacities) {
