@@ -4,8 +4,9 @@ import orders
 import pytest
 
 
-# Of FSDP's communication, 0.07 of XLA's was exposed while attention was several kernels: they took 6 ms more, behind which more was hidden.
-@pytest.mark.parametrize("step, of_xla, of_latency_hiding, time_of_xla", [("FSDP 64", 0.12, 0.5, 0.765), ("DPxTP+SP 8x8", 0.1, 0.2, 0.88)])
+# Of FSDP's communication, 0.07 of XLA's was exposed while attention was several kernels, which took 6 ms more, and 0.12 until values were
+# computed again instead of loaded, which saves 0.9 ms: the steps became shorter, and less is hidden behind them.
+@pytest.mark.parametrize("step, of_xla, of_latency_hiding, time_of_xla", [("FSDP 64", 0.15, 0.5, 0.765), ("DPxTP+SP 8x8", 0.1, 0.2, 0.88)])
 def test_exposed_communication(step, of_xla, of_latency_hiding, time_of_xla):
     rows = orders.compare(step)
     exposed = {order: row["exposed"] for order, row in rows.items()}
