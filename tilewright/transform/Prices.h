@@ -37,8 +37,9 @@ public:
       launch = 1e3;
       wake = 10e3;
     }
-    // A separate stream of the GPU executes collectives, so no thread is woken.
-    if (this->cluster && target.isGpu())
+    // On a GPU a separate stream executes collectives, so no thread is woken. The cluster says what
+    // the ranks are: a program without a target is compiled for this host's CPU.
+    if (this->cluster && this->cluster->chip != "cpu")
       wake = 0;
   }
 
