@@ -260,7 +260,7 @@ def predicted(options, ranks, folder, program, measured):
 
 def milliseconds_in(printed):
     """The time of the step in the text that `tilewright predict` prints."""
-    found = re.search(r"([0-9.]+) (ns|us|µs|ms|s)\b", printed.splitlines()[0]) or sys.exit(f"no time in {printed}")
+    found = re.search(r"^step +([0-9.]+) (ns|us|µs|ms|s)\b", printed, re.MULTILINE) or sys.exit(f"no time in {printed}")
     return float(found[1]) * {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3}[found[2]]
 
 
