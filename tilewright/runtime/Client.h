@@ -9,8 +9,8 @@
 #include "tilewright/runtime/DeviceCollectives.h"
 #include "tilewright/runtime/LoadedExecutable.h"
 #include "tilewright/runtime/Memory.h"
-#include "tilewright/runtime/OperandHeap.h"
 #include "tilewright/runtime/Processes.h"
+#include "tilewright/runtime/heap/OperandHeap.h"
 #include "tilewright/support/Options.h"
 
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include "tilewright/dialect/stablehlo/ops/UnaryOps.h"
 #include "tilewright/support/Concat.h"
-#include "tilewright/transform/fuse/KernelCost.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "llvm/ADT/SetVector.h"
 

@@ -1,6 +1,6 @@
 #include "tilewright/transform/fuse/ProductCost.h"
 
-#include "tilewright/transform/fuse/KernelCost.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -7,8 +7,8 @@
 #include "tilewright/dialect/stablehlo/StablehloOps.h"
 #include "tilewright/interpret/PassLog.h"
 #include "tilewright/transform/fuse/Classify.h"
-#include "tilewright/transform/fuse/KernelCost.h"
 #include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"

@@ -4,7 +4,7 @@
 #define TILEWRIGHT_TRANSFORM_FUSE_RECOMPUTE_H
 
 #include "tilewright/transform/fuse/Groups.h"
-#include "tilewright/transform/fuse/KernelCost.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include <string>
 

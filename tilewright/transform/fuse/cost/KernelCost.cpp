@@ -1,4 +1,4 @@
-#include "tilewright/transform/fuse/KernelCost.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CallOps.h"

@@ -1,6 +1,6 @@
 // OperandHeap: host memory that collectives between processes read and write in place.
-#ifndef TILEWRIGHT_RUNTIME_OPERANDHEAP_H
-#define TILEWRIGHT_RUNTIME_OPERANDHEAP_H
+#ifndef TILEWRIGHT_RUNTIME_HEAP_OPERANDHEAP_H
+#define TILEWRIGHT_RUNTIME_HEAP_OPERANDHEAP_H
 
 #include "tilewright/collective/Communicator.h"
 #include "tilewright/runtime/Allocator.h"
@@ -42,4 +42,4 @@ private:
 
 } // namespace tilewright::runtime
 
-#endif // TILEWRIGHT_RUNTIME_OPERANDHEAP_H
+#endif // TILEWRIGHT_RUNTIME_HEAP_OPERANDHEAP_H

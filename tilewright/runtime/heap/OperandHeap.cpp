@@ -1,4 +1,4 @@
-#include "tilewright/runtime/OperandHeap.h"
+#include "tilewright/runtime/heap/OperandHeap.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

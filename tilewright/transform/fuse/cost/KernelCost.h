@@ -1,8 +1,8 @@
 // KernelCost: how long a kernel without matrix instructions takes, in cycles, from the bytes that
 // it moves and the instructions that it issues. Decisions to compute a value again instead of
 // storing it compare these costs.
-#ifndef TILEWRIGHT_TRANSFORM_FUSE_KERNELCOST_H
-#define TILEWRIGHT_TRANSFORM_FUSE_KERNELCOST_H
+#ifndef TILEWRIGHT_TRANSFORM_FUSE_COST_KERNELCOST_H
+#define TILEWRIGHT_TRANSFORM_FUSE_COST_KERNELCOST_H
 
 #include "tilewright/dialect/exec/ExecDialect.h"
 
@@ -50,4 +50,4 @@ double instructionsOf(mlir::Operation *op);
 
 } // namespace tilewright::fuse
 
-#endif // TILEWRIGHT_TRANSFORM_FUSE_KERNELCOST_H
+#endif // TILEWRIGHT_TRANSFORM_FUSE_COST_KERNELCOST_H

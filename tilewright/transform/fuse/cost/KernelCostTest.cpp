@@ -1,5 +1,5 @@
 // Tests the cost of kernels without matrix instructions.
-#include "tilewright/transform/fuse/KernelCost.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 

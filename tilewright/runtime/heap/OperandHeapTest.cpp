@@ -1,4 +1,4 @@
-#include "tilewright/runtime/OperandHeap.h"
+#include "tilewright/runtime/heap/OperandHeap.h"
 #include "tilewright/runtime/cpu/HostMemory.h"
 
 #include <gtest/gtest.h>
