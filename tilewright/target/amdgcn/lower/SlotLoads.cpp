@@ -10,6 +10,9 @@ using namespace llvm;
 
 namespace tilewright::amdgcn {
 
+using gpu::ThreadBuilder;
+using mlir::Type;
+using mlir::Value;
 using sm::Axis;
 
 /// The bytes that a lane has of each fragment.
