@@ -2,6 +2,7 @@
 
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/artifact/Writer.h"
+#include "tilewright/predict/Cluster.h"
 #include "tilewright/support/BuildId.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
@@ -12,7 +13,6 @@
 #include "llvm/TargetParser/Host.h"
 
 #include <cstring>
-#include <fstream>
 #include <gnu/libc-version.h>
 
 namespace tilewright::driver {
@@ -43,12 +43,6 @@ static std::string thisBuild() {
   return text;
 }
 
-/// The contents of a cluster's file, on which the result depends; empty for a name such as h100x64.
-static std::string contentsOf(const std::string &cluster) {
-  std::ifstream file(cluster);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::optional<CompileCache> CompileCache::open(std::span<const std::byte> program,
                                                const CompileRequest &request,
                                                const target::Target &target) {
@@ -64,8 +58,8 @@ std::optional<CompileCache> CompileCache::open(std::span<const std::byte> progra
     mesh += concat(axis.size(), ":", axis, "=", size, ";");
   std::string name = hashOf(
       {build, target.identity(), request.options.codeKey(),
-       contentsOf(request.options.communicate.cluster), request.name, concat(request.replicas),
-       concat(request.partitions), mesh, concat(request.deviceMemory),
+       predict::clusterFile(request.options.communicate.cluster).value_or(""), request.name,
+       concat(request.replicas), concat(request.partitions), mesh, concat(request.deviceMemory),
        request.perDevice ? "with the program of one device" : "",
        std::string_view(reinterpret_cast<const char *>(program.data()), program.size())});
   return CompileCache(request, std::move(name));

@@ -330,6 +330,10 @@ TEST_F(Driver, AClusterThatIsUnknownOrTooSmallIsRefused) {
   status = compileText(text).takeStatus();
   EXPECT_EQ(status.error(), Error::clusterMalformed);
   EXPECT_THAT(status.message(), HasSubstr("/nowhere/pod.cluster"));
+  request.options.communicate.cluster = "/"; // reading a folder once ended the process
+  status = compileText(text).takeStatus();
+  EXPECT_EQ(status.error(), Error::clusterMalformed);
+  EXPECT_THAT(status.message(), HasSubstr("cannot read the cluster file '/'"));
 }
 
 /// A parameter and a result, and two temporaries between the products: four tensors of 16 KiB. The

@@ -263,13 +263,21 @@ static std::pair<std::string, std::optional<int64_t>> splitName(const std::strin
   return {ranks ? text.substr(0, cross) : text, ranks};
 }
 
+std::optional<std::string> clusterFile(const std::string &path) {
+  // A folder can be opened, and reading it throws.
+  std::error_code ignored;
+  std::ifstream file(path);
+  if (!file.is_open() || std::filesystem::is_directory(path, ignored))
+    return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
 Result<Cluster> findCluster(const std::string &text) {
   if (std::filesystem::exists(text)) {
-    std::ifstream file(text);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    if (!file)
+    const std::optional<std::string> content = clusterFile(text);
+    if (!content)
       return Status(Error::clusterMalformed, concat("cannot read the cluster file '", text, "'"));
-    return parseCluster(content, text);
+    return parseCluster(*content, text);
   }
   auto [name, ranks] = splitName(text);
   const std::string_view content = shippedCluster(name);
