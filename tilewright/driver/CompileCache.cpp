@@ -2,10 +2,10 @@
 
 #include "tilewright/artifact/Reader.h"
 #include "tilewright/artifact/Writer.h"
-#include "tilewright/predict/Cluster.h"
 #include "tilewright/support/BuildId.h"
 #include "tilewright/support/Concat.h"
 #include "tilewright/support/Trace.h"
+#include "tilewright/support/store/WholeFile.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -58,7 +58,7 @@ std::optional<CompileCache> CompileCache::open(std::span<const std::byte> progra
     mesh += concat(axis.size(), ":", axis, "=", size, ";");
   std::string name = hashOf(
       {build, target.identity(), request.options.codeKey(),
-       predict::clusterFile(request.options.communicate.cluster).value_or(""), request.name,
+       readWholeFile(request.options.communicate.cluster).value_or(""), request.name,
        concat(request.replicas), concat(request.partitions), mesh, concat(request.deviceMemory),
        request.perDevice ? "with the program of one device" : "",
        std::string_view(reinterpret_cast<const char *>(program.data()), program.size())});

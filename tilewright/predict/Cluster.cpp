@@ -2,6 +2,7 @@
 
 #include "tilewright/predict/Measured.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 #include "tilewright/support/text/Number.h"
 #include "tilewright/support/text/Suggest.h"
 
@@ -9,7 +10,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -263,18 +263,9 @@ static std::pair<std::string, std::optional<int64_t>> splitName(const std::strin
   return {ranks ? text.substr(0, cross) : text, ranks};
 }
 
-std::optional<std::string> clusterFile(const std::string &path) {
-  // A folder can be opened, and reading it throws.
-  std::error_code ignored;
-  std::ifstream file(path);
-  if (!file.is_open() || std::filesystem::is_directory(path, ignored))
-    return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
 Result<Cluster> findCluster(const std::string &text) {
   if (std::filesystem::exists(text)) {
-    const std::optional<std::string> content = clusterFile(text);
+    const std::optional<std::string> content = readWholeFile(text);
     if (!content)
       return Status(Error::clusterMalformed, concat("cannot read the cluster file '", text, "'"));
     return parseCluster(*content, text);

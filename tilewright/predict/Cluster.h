@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,9 +57,6 @@ std::vector<std::string> shippedClusters();
 /// The cluster with this many ranks.
 ///  - clusterMalformed (E0030): the last level does not join that many.
 Result<Cluster> withRanks(Cluster cluster, int64_t ranks);
-
-/// The contents of the file `path`; nullopt if it cannot be read.
-std::optional<std::string> clusterFile(const std::string &path);
 
 /// Finds a cluster and its number of ranks: "h100x64" names a cluster that is part of the program;
 /// any other text is the name of a file.

@@ -1,19 +1,14 @@
 #include "tilewright/collective/record/ThisProcess.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace tilewright::collective::record {
-
-static std::string wholeFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 static uint64_t namespaceOfPids() {
   struct stat status = {};
@@ -29,7 +24,7 @@ static std::string bootName() {
 /// Reads the state and start time, fields 3 and 22 of /proc/PID/stat. The command name may contain
 /// spaces, so count fields after the last parenthesis.
 static std::optional<std::pair<char, uint64_t>> readStat(const std::string &path) {
-  const std::string text = wholeFile(path);
+  const std::string text = readWholeFile(path).value_or("");
   const size_t bracket = text.rfind(')');
   if (bracket == std::string::npos)
     return std::nullopt;
@@ -55,7 +50,7 @@ ThisProcess thisProcess() {
   if (gethostname(host, sizeof host - 1) == 0)
     self.host = host;
   self.boot = bootName();
-  self.command = wholeFile("/proc/self/cmdline");
+  self.command = readWholeFile("/proc/self/cmdline").value_or("");
   std::replace(self.command.begin(), self.command.end(), '\0', ' ');
   while (!self.command.empty() && self.command.back() == ' ')
     self.command.pop_back();

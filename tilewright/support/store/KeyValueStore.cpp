@@ -1,5 +1,6 @@
 #include "tilewright/support/store/KeyValueStore.h"
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 #include "tilewright/support/text/Hex.h"
 
 #include <atomic>
@@ -69,10 +70,7 @@ Status DirectoryKeyValueStore::put(std::string_view key, std::string_view value)
 }
 
 Result<std::optional<std::string>> DirectoryKeyValueStore::tryGet(std::string_view key) {
-  std::ifstream file(pathOf(key), std::ios::binary);
-  if (!file)
-    return std::optional<std::string>();
-  return std::optional(std::string(std::istreambuf_iterator<char>(file), {}));
+  return readWholeFile(pathOf(key));
 }
 
 Result<std::string> DirectoryKeyValueStore::get(std::string_view key, Deadline deadline) {

@@ -1,11 +1,10 @@
 #include "tilewright/vgpu/run/DisassembleCommand.h"
 
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 #include "tilewright/vgpu/amdgcn/Disassemble.h"
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 namespace tilewright::vgpu::run {
@@ -74,12 +73,11 @@ static std::string describe(const Kernel &kernel) {
 
 /// Prints one file. Returns whether everything in its code sections is an instruction.
 static Result<bool> print(const std::string &file, const Call &call) {
-  std::ifstream input(file, std::ios::binary);
-  if (!input)
+  const std::optional<std::string> content = readWholeFile(file);
+  if (!content)
     return Status(Error::vgpuCommand, concat("cannot read '", file, "'"));
-  const std::string content((std::istreambuf_iterator<char>(input)), {});
   TILEWRIGHT_ASSIGN(const FoundCode code,
-                    findCodeObject(std::as_bytes(std::span(content)), call.chip));
+                    findCodeObject(std::as_bytes(std::span(*content)), call.chip));
   TILEWRIGHT_ASSIGN(const CodeObject object, readCodeObject(code.bytes));
   if (call.showsKernels) {
     for (const Kernel &kernel : object.kernels)

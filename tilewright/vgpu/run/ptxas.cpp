@@ -1,6 +1,7 @@
 // A replacement for ptxas with the interface that Triton uses: lets the real ptxas check the PTX,
 // if it is installed, and then writes the PTX itself instead of machine code.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 #include "tilewright/vgpu/run/Process.h"
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <sstream>
 #include <unistd.h>
 
@@ -127,12 +127,11 @@ int main(int argc, char **argv) {
     std::cerr << "ptxas: expected one PTX file, got " << request.inputs.size() << "\n";
     return 1;
   }
-  std::ifstream in(request.inputs[0], std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::optional<std::string> text = readWholeFile(request.inputs[0]);
   std::ofstream out(request.output, std::ios::binary);
-  out << text << "\n" << facts;
+  out << text.value_or("") << "\n" << facts;
   out.close();
-  if (!in || !out) {
+  if (!text || !out) {
     std::cerr << "ptxas: cannot copy " << request.inputs[0] << " to " << request.output << "\n";
     return 1;
   }

@@ -1,20 +1,18 @@
 // cuModule*, cuFunc*.
 #include "tilewright/support/Concat.h"
+#include "tilewright/support/store/WholeFile.h"
 #include "tilewright/vgpu/driver/Functions.h"
 #include "tilewright/vgpu/driver/module/Binary.h"
 #include "tilewright/vgpu/driver/module/JitOptions.h"
 #include "tilewright/vgpu/driver/module/Module.h"
 
-#include <fstream>
-#include <iterator>
-
 namespace tilewright::vgpu::driver {
 
 CUresult readFile(const char *path, std::string &content) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
+  std::optional<std::string> whole = readWholeFile(path);
+  if (!whole)
     return fail(CUDA_ERROR_FILE_NOT_FOUND, concat("cannot read ", path));
-  content.assign(std::istreambuf_iterator<char>(in), {});
+  content = *std::move(whole);
   return CUDA_SUCCESS;
 }
 
