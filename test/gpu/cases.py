@@ -149,6 +149,22 @@ def products():
         if left in (F16, BF16):
             # The result is rounded to 11 bits, or to 8.
             yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
+    # A depth of one line of 128 bytes, or of a part of one: a loop of one iteration, and several tiles.
+    for name, transposes, k in [("f16", "nt", 64), ("bf16", "nn", 64), ("f16", "tn", 64), ("bf16", "tt", 32), ("f16", "nt", 16), ("bf16", "nt", 24), ("tf32", "nt", 32),
+                                ("tf32", "nn", 16), ("e4m3", "nt", 128), ("e4m3", "nt", 64), ("s8", "nt", 128), ("s8", "nt", 32)]:  # fmt: skip
+        left, right = TYPES[name]
+        m, n = 264, 200
+        a = numbers((3, m, k) if transposes[0] == "n" else (3, k, m), left)
+        b = numbers((3, k, n) if transposes[1] == "n" else (3, n, k), right)
+        contract = ((2 if transposes[0] == "n" else 1,), (1 if transposes[1] == "n" else 2,))
+        yield product(f"gemm_line_{name}_{transposes}_{k}", a, b, contract, ((0,), (0,)))
+    # Attention's scores, whose rows the copy engine does not store, with computed operands, and with an epilogue.
+    a, b = numbers((2, 250, 3, 64), BF16), numbers((2, 250, 3, 64), BF16)
+    scores = ((3,), (3,)), ((0, 2), (0, 2))
+    yield product("gemm_line_scores", a, b, *scores)
+    yield product("gemm_line_computed_lhs", a.astype(E4M3), b, *scores, before=lambda a, b: (a.astype(jnp.bfloat16) * jnp.bfloat16(0.5), b), result=F32)
+    yield product("gemm_line_computed_rhs", a, b.astype(E4M3), *scores, before=lambda a, b: (a, b.astype(jnp.bfloat16) * jnp.bfloat16(0.5)), result=F32)
+    yield product("gemm_line_epilogue", a, b, *scores, after=lambda d: jnp.maximum(d, 0) * 0.125)
     # Tiles that pairs of CTAs multiply on chips with tensor memory, with --processors 2.
     for name, transposes, narrow in [("f16", "nt", True), ("bf16", "nn", False), ("f16", "tt", False), ("e4m3", "nt", False), ("tf32", "nt", False), ("s8", "nt", False)]:
         left, right = TYPES[name]

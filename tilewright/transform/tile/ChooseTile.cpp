@@ -243,6 +243,7 @@ bool Tiling::chooseByCost(const Needs &needs, const Capacities &capacities, int 
   }
   tiles[at(row)] = ranked.front().m * ranked.front().clusterM;
   tiles[at(column)] = ranked.front().n * ranked.front().clusterN;
+  isPipelined = true;
   return true;
 }
 

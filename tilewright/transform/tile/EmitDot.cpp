@@ -283,9 +283,10 @@ Value KernelEmitter::Matmul::toResult(Value sums, const Box &box) {
 
 Value KernelEmitter::emitDot(const Node &node, unsigned number, const Box &box) {
   Matmul matmul(*this, node, number, box);
-  Value sums = loop(matmul.loopsOverDepth(), 0, matmul.zeros(), [&](ValueRange carried) {
-    return SmallVector<Value>{matmul.accumulate(carried[0])};
-  })[0];
+  Value sums = loop(
+      matmul.loopsOverDepth(), 0, matmul.zeros(),
+      [&](ValueRange carried) { return SmallVector<Value>{matmul.accumulate(carried[0])}; },
+      tiling.isPipelined)[0];
   return matmul.toResult(sums, box);
 }
 

@@ -63,11 +63,11 @@ SmallVector<Value> KernelEmitter::peelFirst(ArrayRef<int> loops, ValueRange carr
 }
 
 SmallVector<Value> KernelEmitter::loop(ArrayRef<int> loops, int64_t first, ValueRange carried,
-                                       EmitIteration emitIteration) {
+                                       EmitIteration emitIteration, bool isPipelined) {
   const int64_t iterations = tripCount(loops);
   if (first >= iterations)
     return SmallVector<Value>(carried);
-  if (iterations == 1)
+  if (iterations == 1 && !isPipelined)
     return peelFirst(loops, carried, emitIteration);
   auto op = scf::ForOp::create(builder, loc, index(first), index(iterations), index(1), carried);
   OpBuilder::InsertionGuard guard(builder);

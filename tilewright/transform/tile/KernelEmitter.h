@@ -96,7 +96,8 @@ private:
                                            EmitIteration emitIteration);
   /// Emits a loop over the iterations from `first` on, with loop-carried tiles.
   llvm::SmallVector<mlir::Value> loop(llvm::ArrayRef<int> loops, int64_t first,
-                                      mlir::ValueRange carried, EmitIteration emitIteration);
+                                      mlir::ValueRange carried, EmitIteration emitIteration,
+                                      bool isPipelined = false);
   void close(Scope &&scope);
   /// The loops over the dimensions that a node reduces.
   llvm::SmallVector<int> loopsOf(const Node &node, unsigned number) const;

@@ -206,6 +206,15 @@ private:
                            !isa<stablehlo::ConvolutionOp>(node.op);
       budget = isGroup ? budget / tile : product ? 1 : std::max<int64_t>(1, budget / held(tile));
     }
+    // A pipelined product is a loop even if one iteration covers its depth.
+    const auto last = static_cast<unsigned>(node.sizes.size()) - 1;
+    const auto hasLoop = [&](unsigned dim) {
+      return tiling.reductionLoops.contains({number, dim});
+    };
+    if (matrix && tiling.isPipelined && !llvm::is_contained(node.units, last) &&
+        llvm::none_of(llvm::seq(node.rank, last + 1), hasLoop))
+      tiling.reductionLoops[{number, last}] =
+          add({number, last}, node.sizes[last], node.sizes[last]);
   }
 
   void visit(ValueRef value, const Box &box) {

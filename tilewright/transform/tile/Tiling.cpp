@@ -391,13 +391,13 @@ std::optional<Tiling> Tiling::create(const FusionGraph &graph, const Capacities 
   if (!tiling.choose(needs, capacities, reason))
     return std::nullopt;
   // If copies load the operands of a product, its warps hold the accumulator in registers: a tile
-  // of up to 128x256 in each CTA of a cluster, which its epilogue can hold as well. A product of
-  // one iteration has no loop and is not pipelined.
+  // of up to 128x256 in each CTA of a cluster, which its epilogue can hold as well.
   Capacities held = capacities;
   if (capacities.machine && needs.product && needs.product->canCopy && capacities.tileElements) {
     const pipeline::Machine &machine = *capacities.machine;
     const bool usesWgmma = machine.matrixUnit == exec::MatrixUnit::wgmma;
     const bool hasLoop =
+        tiling.isPipelined ||
         needs.product->depth * needs.product->types.left.getIntOrFloatBitWidth() > 1024;
     if (usesWgmma || hasLoop)
       held.tileElements =

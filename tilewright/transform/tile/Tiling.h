@@ -209,6 +209,9 @@ public:
   exec::Hint hint;
   std::string whyNotHint;
 
+  /// Whether the tiles are for a pipelined product, which is a loop even if it has one iteration.
+  bool isPipelined = false;
+
 private:
   /// Chooses `tiles` among the legal sizes.
   bool choose(const Needs &needs, const Capacities &capacities, std::string &reason);

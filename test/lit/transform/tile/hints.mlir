@@ -101,7 +101,7 @@ func.func @main(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<
 
 #hopper = #exec.target<chip = "sm_90a", units = 132, tile_elements = 16384, gpu = <shared_bytes = 232448>, matrix = <unit = wgmma, types = [f16], registers_move = true>,
   rates = <f16 = 2048, matrix_latency = 60, copy_latency = 1000, l2_bytes_per_cycle = 5120, memory_bytes_per_cycle = 1830, cluster = 2>>
-// WHY: warning: hint 'stages=100' is refused: operands has {{.*}} slots at most, because more do not fit, not 64
+// WHY: warning: hint 'stages=100' is refused: operands has {{.*}} slots at most, because more do not fit, not 100
 // CHECK-LABEL: sm.kernel @many
 module attributes {exec.target = #hopper, exec.hints = ["stages=100"]} {
 func.func @main(%a: tensor<4096x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {

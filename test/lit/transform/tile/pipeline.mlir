@@ -163,11 +163,11 @@ tile.kernel @negative_narrow_rows grid [8, 8] inputs 2 {
 
 /// One wave: a CTA for each tile, in the grid's own order.
 
-// CHECK-LABEL: sm.kernel @one_wave grid [3, 8, 4] inputs 2 warps 12 {
+// CHECK-LABEL: sm.kernel @one_wave grid [3, 4, 4] inputs 2 warps 8 cluster [2, 1, 1] {
 // WHY: one_wave: each tile has a CTA of its own
 module attributes {exec.target = #hopper} {
-tile.kernel @one_wave grid [3, 8, 4] inputs 2 {
-^bb0(%h: index, %i: index, %j: index, %a: memref<3x1024x64xf16>, %b: memref<3x64x512xf16>, %d: memref<3x1024x512xf32>):
+tile.kernel @one_wave grid [3, 4, 4] inputs 2 {
+^bb0(%h: index, %i: index, %j: index, %a: memref<3x512x64xf16>, %b: memref<3x64x512xf16>, %d: memref<3x512x512xf32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %m = affine.apply affine_map<(d0) -> (d0 * 128)>(%i)
@@ -178,7 +178,7 @@ tile.kernel @one_wave grid [3, 8, 4] inputs 2 {
   }
   %sum = scf.for %s = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> tensor<128x128xf32> {
     %k = affine.apply affine_map<(d0) -> (d0 * 64)>(%s)
-    %x = tile.load %a[%h, %m, %k] : memref<3x1024x64xf16> -> tensor<1x128x64xf16>
+    %x = tile.load %a[%h, %m, %k] : memref<3x512x64xf16> -> tensor<1x128x64xf16>
     %y = tile.load %b[%h, %k, %n] : memref<3x64x512xf16> -> tensor<1x64x128xf16>
     %x1 = tile.view %x affine_map<(r, c) -> (0, r, c)> : tensor<1x128x64xf16> -> tensor<128x64xf16>
     %y1 = tile.view %y affine_map<(r, c) -> (0, r, c)> : tensor<1x64x128xf16> -> tensor<64x128xf16>
@@ -186,7 +186,7 @@ tile.kernel @one_wave grid [3, 8, 4] inputs 2 {
     scf.yield %p : tensor<128x128xf32>
   }
   %r = tile.view %sum affine_map<(g, r, c) -> (r, c)> : tensor<128x128xf32> -> tensor<1x128x128xf32>
-  tile.store %r, %d[%h, %m, %n] : tensor<1x128x128xf32>, memref<3x1024x512xf32>
+  tile.store %r, %d[%h, %m, %n] : tensor<1x128x128xf32>, memref<3x512x512xf32>
 }
 }
 

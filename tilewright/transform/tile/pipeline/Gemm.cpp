@@ -297,6 +297,7 @@ PipelineProblem gemmProblem(const Gemm &gemm, const Machine &machine, const Gemm
   if (gemm.rhsIsComputed)
     computeRhs(problem, gemm, choice);
   problem.iterations = llvm::divideCeil(gemm.k, choice.k);
+  problem.rounds = roles ? std::max<int64_t>(choice.waves, 1) : 1;
   problem.limits = machine.limits;
   // One of the slots is in registers.
   if (!machine.copiesToShared)
@@ -635,17 +636,17 @@ std::optional<GemmChoice> costOfVariant(const Gemm &gemm, const Machine &machine
     choice.warps = gemm.hint.warps;
   choice.isMfma = hasMfma(machine);
   choice.refillsEarly = choice.isMfma && machine.copiesToShared;
-  PipelineProblem problem = gemmProblem(gemm, machine, choice);
-  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
-  if (!plan)
-    return std::nullopt;
-  choice.plan = *plan;
-  Grid grid = gridOf(gemm, machine, choice);
+  const Grid grid = gridOf(gemm, machine, choice);
   // The grid is padded to whole clusters. A tcgen05 pair covers two rows of tiles.
   int64_t padded =
       llvm::alignTo(grid.rows, choice.clusterM) * llvm::alignTo(grid.columns, choice.clusterN);
   choice.tiles = padded * gemm.batch;
   choice.waves = llvm::divideCeil(choice.tiles, grid.slots);
+  PipelineProblem problem = gemmProblem(gemm, machine, choice);
+  std::optional<PipelinePlan> plan = planPipeline(problem, reason);
+  if (!plan)
+    return std::nullopt;
+  choice.plan = *plan;
   TileCycles cycles = tileCycles(gemm, machine, choice, problem);
   choice.persistent = gemm.hint.persistent.value_or(machine.matrixUnit != MatrixUnit::mma &&
                                                     cycles.persistent < cycles.ctaPerTile);

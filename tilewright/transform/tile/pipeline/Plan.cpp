@@ -190,9 +190,9 @@ std::optional<PipelinePlan> planPipeline(const PipelineProblem &problem, std::st
       depth = std::max<int64_t>(
           depth,
           llvm::divideCeil(lifetime(problem, *free, problem.buffers[buffer]), free->interval));
-    // A channel needs no more slots than the loop has iterations.
-    wanted.push_back(
-        std::min(channel.depth ? channel.depth : depth, std::max<int64_t>(problem.iterations, 1)));
+    // A channel needs no more slots than there are iterations at once.
+    wanted.push_back(std::min(channel.depth ? channel.depth : depth,
+                              std::max<int64_t>(problem.iterations * problem.rounds, 1)));
   }
   std::optional<llvm::SmallVector<int64_t>> depths = shrink(problem, wanted, reason);
   if (!depths)

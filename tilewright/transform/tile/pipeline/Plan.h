@@ -95,6 +95,9 @@ struct PipelineProblem {
   llvm::SmallVector<RoundChannel> roundChannels;
   Limits limits;
   int64_t iterations = 1;
+  /// The number of rounds, each of all iterations, that a role may be in at once: a role that
+  /// copies can fill slots of the next tile while another computes this one.
+  int64_t rounds = 1;
 };
 
 struct ChannelPlan {
