@@ -145,6 +145,17 @@ def test_wait_states(chip, first, second, gfx942, gfx950, tmp_path):
             assert f"needs {needed} wait states between them, has {has}" in messages
 
 
+def test_an_overwritten_result_needs_no_wait_states(chip, tmp_path):
+    """The second product overwrites half of the first one's result, so the third waits only for the other half."""
+    products = "  v_mov_b32_e32 v0, 0\n  s_nop 4\n"
+    for result, c in (("v[10:13]", "0"), ("v[8:11]", "v[10:13]"), ("v[16:19]", "v[8:11]")):
+        products += f"  v_mfma_f32_16x16x4_f32 {result}, v0, v0, {c}\n"
+    assert findings(tmp_path, chip, products, orders=[[]])[0] == set()
+    found, reports = findings(tmp_path, chip, products.replace("v0, v0, v[8:11]", "v0, v0, v[12:15]"), orders=[[]])
+    assert {name[0] for name in found} == {"wait-states"}
+    assert "needs 8 wait states between them, has 1" in " ".join(report["message"] for report in reports)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_mutants_of_a_product(chip, triton_objects, tmp_path, monkeypatch):
     """A sample; mutants.py has them all."""

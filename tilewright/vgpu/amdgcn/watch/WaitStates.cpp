@@ -5,6 +5,8 @@
 #include "tilewright/vgpu/amdgcn/execute/Vector.h"
 #include "tilewright/vgpu/amdgcn/watch/Watch.h"
 
+#include <algorithm>
+
 namespace tilewright::vgpu::amdgcn {
 
 using numerics::ElementType;
@@ -225,7 +227,27 @@ static bool isSame(const Slot &a, const Slot &b) {
   return a.kind == b.kind && a.index == b.index && a.dwords == b.dwords;
 }
 
-static bool touches(const HazardTraits &first, const HazardTraits &second, Touch touch) {
+bool Issued::isReadBy(const Slot &source) const {
+  if (!overlap(traits->result, source))
+    return false;
+  for (unsigned i = 0; i < traits->result.dwords; ++i) {
+    const unsigned index = traits->result.index + i;
+    if (!(overwritten >> i & 1) && index >= source.index && index < source.index + source.dwords)
+      return true;
+  }
+  return false;
+}
+
+void Issued::overwrite(const Slot &result) {
+  if (overlap(traits->result, result))
+    for (unsigned i = 0; i < traits->result.dwords; ++i)
+      if (const unsigned index = traits->result.index + i;
+          index >= result.index && index < result.index + result.dwords)
+        overwritten |= uint32_t(1) << i;
+}
+
+static bool touches(const Issued &past, const HazardTraits &second, Touch touch) {
+  const HazardTraits &first = *past.traits;
   auto reads = [&](const Slot &slot) {
     for (const Slot &source : second.sources)
       if (overlap(slot, source))
@@ -234,14 +256,15 @@ static bool touches(const HazardTraits &first, const HazardTraits &second, Touch
   };
   switch (touch) {
   case Touch::resultToSource:
-    return reads(first.result);
+    return std::any_of(second.sources.begin(), second.sources.end(),
+                       [&](const Slot &source) { return past.isReadBy(source); });
   case Touch::resultToSameC:
-    return overlap(first.result, second.c) && isSame(first.result, second.c);
+    return past.isReadBy(second.c) && isSame(first.result, second.c);
   case Touch::resultToOtherC:
-    return overlap(first.result, second.c) && !isSame(first.result, second.c);
+    return past.isReadBy(second.c) && !isSame(first.result, second.c);
   case Touch::resultToFactor:
     for (unsigned i = 0; i < second.sources.size(); ++i)
-      if (i != 2 && overlap(first.result, second.sources[i]))
+      if (i != 2 && past.isReadBy(second.sources[i]))
         return true;
     return false;
   case Touch::resultToResult:
@@ -290,13 +313,13 @@ static std::string_view wordsOf(Touch touch) {
 void WaitStates::issue(WaveWatch &watch, const Op &op, const HazardTraits &traits) {
   while (!past.empty() && time - past.front().time > maxWaitStates)
     past.pop_front();
-  for (const Past &earlier : past) {
+  for (const Issued &earlier : past) {
     const auto has = static_cast<int>(time - earlier.time - 1);
     for (const Rule &rule : rules) {
       if ((rule.first & earlier.traits->classes) == 0 || (rule.second & traits.classes) == 0)
         continue;
       const int needed = rule.neededAfter(*earlier.op, *earlier.traits);
-      if (has >= needed || !touches(*earlier.traits, traits, rule.touch))
+      if (has >= needed || !touches(earlier, traits, rule.touch))
         continue;
       watch.reportHazard(op, machine::HazardKind::waitStates, earlier.op,
                          concat("'", toText(op.instruction), "' ", wordsOf(rule.touch), " '",
@@ -306,6 +329,9 @@ void WaitStates::issue(WaveWatch &watch, const Op &op, const HazardTraits &trait
       break;
     }
   }
+  if (traits.classes & matrix)
+    for (Issued &earlier : past)
+      earlier.overwrite(traits.result);
   if (traits.classes != 0)
     past.push_back({&op, &traits, time});
   time += traits.waitStates;

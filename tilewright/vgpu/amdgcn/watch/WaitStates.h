@@ -24,6 +24,20 @@ struct HazardTraits {
   static HazardTraits of(const Op &op);
 };
 
+/// An instruction that a wave has issued.
+struct Issued {
+  const Op *op;
+  const HazardTraits *traits;
+  uint64_t time;
+  uint32_t overwritten = 0; // the registers of its result that are no longer its result
+
+  /// Whether a source has a register of the result that no later matrix instruction has
+  /// overwritten.
+  bool isReadBy(const Slot &source) const;
+  /// Remembers that a later matrix instruction writes these registers.
+  void overwrite(const Slot &result);
+};
+
 /// The wait states of one wave.
 class WaitStates {
 public:
@@ -31,13 +45,8 @@ public:
   void issue(WaveWatch &watch, const Op &op, const HazardTraits &traits);
 
 private:
-  struct Past {
-    const Op *op;
-    const HazardTraits *traits;
-    uint64_t time;
-  };
-  std::deque<Past> past; // those to which the table may apply
-  uint64_t time = 0;     // in wait states
+  std::deque<Issued> past; // those to which the table may apply
+  uint64_t time = 0;       // in wait states
 };
 
 } // namespace tilewright::vgpu::amdgcn
