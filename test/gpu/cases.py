@@ -90,15 +90,20 @@ RAGGED = [(1, 1, 1), (1, 1000, 64), (1000, 1, 33), (17, 33, 65), (64, 64, 64), (
           (128, 256, 64), (3, 5, 1000), (250, 31, 128)]  # fmt: skip
 
 
+def operands(types, transposes, m, n, k, batch=()):
+    """The operands of a product, each as it is or transposed ("nt"), and their contracted dimensions."""
+    shapes = [(m, k) if transposes[0] == "n" else (k, m), (k, n) if transposes[1] == "n" else (n, k)]
+    contract = tuple((len(batch) + (side == order),) for side, order in zip("nt", transposes))
+    return *(numbers((*batch, *shape), dtype) for shape, dtype in zip(shapes, types)), contract
+
+
 def products():
     for name, (left, right) in TYPES.items():
         for (m, n, k), (i, transposes) in itertools.product(RAGGED, enumerate(("nn", "nt", "tn", "tt"))):
             # Every size for f16; for the others each size with one of the transpositions, and all at one size.
             if name != "f16" and (RAGGED.index((m, n, k)) % 4 != i and (m, n, k) != (100, 200, 300)):
                 continue
-            a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
-            b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
-            contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+            a, b, contract = operands((left, right), transposes, m, n, k)
             yield product(f"gemm_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
     # Rows so short that an index beyond their end is an address in the next rows.
     for name in ("f16", "tf32", "s8"):
@@ -140,23 +145,15 @@ def products():
             yield case
     # Several tiles, ragged, with rows that TMA accepts; with --processors 2 there are more tiles than run at once.
     for name, transposes in [("f16", "nn"), ("f16", "nt"), ("f16", "tn"), ("f16", "tt"), ("bf16", "nt"), ("tf32", "nt"), ("tf32", "nn"), ("e4m3", "nt"), ("s8", "nt")]:
-        left, right = TYPES[name]
-        m, n, k = 264, 200, 144
-        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
-        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
-        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        a, b, contract = operands(TYPES[name], transposes, 264, 200, 144)
         yield product(f"gemm_tiles_{name}_{transposes}", a, b, contract)
-        if left in (F16, BF16):
+        if a.dtype in (F16, BF16):
             # The result is rounded to 11 bits, or to 8.
-            yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=left, units=2.0 ** (13 if left == F16 else 16))
+            yield product(f"gemm_tiles_{name}_{transposes}_narrow", a, b, contract, result=a.dtype, units=2.0 ** (13 if a.dtype == F16 else 16))
     # A depth of one line of 128 bytes, or of a part of one: a loop of one iteration, and several tiles.
     for name, transposes, k in [("f16", "nt", 64), ("bf16", "nn", 64), ("f16", "tn", 64), ("bf16", "tt", 32), ("f16", "nt", 16), ("bf16", "nt", 24), ("tf32", "nt", 32),
                                 ("tf32", "nn", 16), ("e4m3", "nt", 128), ("e4m3", "nt", 64), ("s8", "nt", 128), ("s8", "nt", 32)]:  # fmt: skip
-        left, right = TYPES[name]
-        m, n = 264, 200
-        a = numbers((3, m, k) if transposes[0] == "n" else (3, k, m), left)
-        b = numbers((3, k, n) if transposes[1] == "n" else (3, n, k), right)
-        contract = ((2 if transposes[0] == "n" else 1,), (1 if transposes[1] == "n" else 2,))
+        a, b, contract = operands(TYPES[name], transposes, 264, 200, k, batch=(3,))
         yield product(f"gemm_line_{name}_{transposes}_{k}", a, b, contract, ((0,), (0,)))
     # Attention's scores, whose rows the copy engine does not store, with computed operands, and with an epilogue.
     a, b = numbers((2, 250, 3, 64), BF16), numbers((2, 250, 3, 64), BF16)
@@ -169,9 +166,7 @@ def products():
     for name, transposes, narrow in [("f16", "nt", True), ("bf16", "nn", False), ("f16", "tt", False), ("e4m3", "nt", False), ("tf32", "nt", False), ("s8", "nt", False)]:
         left, right = TYPES[name]
         m, n, k = 504, 512, 208
-        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
-        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
-        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        a, b, contract = operands((left, right), transposes, m, n, k)
         more = {"result": left, "units": 2.0**13} if narrow else {}
         yield product(f"gemm_pairs_{name}_{transposes}", a, b, contract, **more)
     # More tiles than a chip runs at once. On chips with tensor memory, running CTAs (or pairs) take those of CTAs that have not started.
@@ -191,9 +186,7 @@ def products():
     for name, transposes, (m, n, k) in [("bf16", "nt", (33, 40, 8192)), ("f16", "nn", (65, 24, 8192)), ("f16", "tn", (24, 40, 8192)), ("f16", "nt", (1, 40, 9216)),
                                         ("tf32", "nt", (17, 72, 8192)), ("tf32", "nn", (17, 72, 8192)), ("e4m3", "nt", (24, 56, 16384)), ("s8", "nt", (40, 40, 16384))]:  # fmt: skip
         left, right = TYPES[name]
-        a = numbers((m, k) if transposes[0] == "n" else (k, m), left)
-        b = numbers((k, n) if transposes[1] == "n" else (n, k), right)
-        contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+        a, b, contract = operands((left, right), transposes, m, n, k)
         yield product(f"gemm_split_{name}_{transposes}_{m}x{n}x{k}", a, b, contract)
     a, b, bias = numbers((40, 8192), BF16), numbers((48, 8192), BF16), numbers((48,))
     case = product("gemm_split_bias", a, b, ((1,), (1,)), after=lambda d, c: jnp.maximum(d + c, 0), more=(bias,))
@@ -250,9 +243,7 @@ def precisions():
     sizes = {"nn": (64, 80, 64), "nt": (100, 72, 200), "tn": (33, 65, 97), "tt": (16, 16, 16), "nn_short": (40, 8, 300), "nt_flat": (64, 64, 7)}
     for name, (precision, dtype, units) in named.items():
         for transposes, (m, n, k) in sizes.items():
-            a = numbers((m, k) if transposes[0] == "n" else (k, m), dtype)
-            b = numbers((k, n) if transposes[1] == "n" else (n, k), dtype)
-            contract = ((1 if transposes[0] == "n" else 0,), (0 if transposes[1] == "n" else 1,))
+            a, b, contract = operands((dtype, dtype), transposes, m, n, k)
             result = np.float64 if dtype == np.float64 else F32
             case = product(f"precision_{name}_{transposes}", a, b, contract, result=result, units=units, precision=precision)
             yield dataclasses.replace(case, platform="cuda")

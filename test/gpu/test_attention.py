@@ -7,6 +7,7 @@ kernels (of sm_80, or of the same chip of AMD, which does not round f32), or of 
 """
 
 import functools
+import itertools
 import json
 import math
 import os
@@ -16,7 +17,7 @@ import subprocess
 
 import jax
 import jax.numpy as jnp
-import ml_dtypes  # noqa: F401 (names its types for NumPy)
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -197,10 +198,20 @@ DECODING = {
 WITHOUT_GRADIENTS = ("added", "huge_scores_float32", "huge_scores_bfloat16", "chosen_-1e+09_bfloat16", "chosen_-3.4e+38_float16", "after_-1e+10_bfloat16")
 
 
-def with_gradients(function):
+# The results of a program. Except for "all", nothing reads the result of the forward pass.
+FORMS = {
+    "all": lambda result, gradients: (result, *gradients),
+    "alone": lambda result, gradients: gradients,
+    "queries": lambda result, gradients: gradients[:1],
+    "keys": lambda result, gradients: gradients[1:2],
+}
+
+
+def with_gradients(function, form="all"):
     def differentiated(q, k, v, cotangent):
         result, backward = jax.vjp(function, q, k, v)
-        return result, *backward(cotangent.astype(result.dtype))
+        # The gradient of a sum has a cotangent of ones.
+        return FORMS.get(form, FORMS["alone"])(result, backward(jnp.ones_like(result) if form == "sum" else cotangent.astype(result.dtype)))
 
     return differentiated
 
@@ -214,20 +225,20 @@ def run(*arguments, **environment):
 class Case:
     """A program, its inputs and its exact results."""
 
-    def __init__(self, name, folder, has_gradients=False):
+    def __init__(self, name, folder, form=None):
         function, dtype, batch, queries, keys, heads, key_heads, width = (SPELLINGS | MORE | DECODING)[name]
         self.name, self.folder, self.type = name, folder, np.dtype(dtype)
         self.queries, self.keys, self.scores = queries, keys, batch * heads * queries * keys
         random = np.random.default_rng(0)
         shapes = [(batch, queries, heads, width), (batch, keys, key_heads, width), (batch, keys, key_heads, width)]
-        if has_gradients:
+        if form:
             shapes.append(jax.eval_shape(function, *[jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]).shape)
-            function = with_gradients(function)
+            function = with_gradients(function, form)
         inputs = [random.standard_normal(shape).astype(self.type) for shape in shapes]
         # Large scores: weights below 2^-24, and maxima that change from block to block.
         inputs[0] *= self.type.type(2)
         self.program = folder / "program.mlirbc"
-        self.program.write_bytes(jax.export.export(jax.jit(function), platforms=["cuda"])(*inputs).mlir_module_serialized)
+        self.program.write_bytes(jax.export.export(jax.jit(function, keep_unused=True), platforms=["cuda"])(*inputs).mlir_module_serialized)
         with jax.enable_x64(True):
             self.exact = jax.tree.map(np.asarray, jax.tree.leaves(jax.jit(function)(*[jnp.asarray(x, jnp.float64) for x in inputs])))
         self.inputs, self.separate = [], {}
@@ -275,7 +286,7 @@ def case(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def differentiated(request, tmp_path_factory):
-    return Case(request.param, tmp_path_factory.mktemp(request.param), has_gradients=True)
+    return Case(request.param, tmp_path_factory.mktemp(request.param), form="all")
 
 
 def units(case, chip):
@@ -410,6 +421,16 @@ def test_decoding_is_divided_along_the_keys(case, chip, pytestconfig):
 @pytest.mark.parametrize("differentiated", SPELLINGS, indirect=True)
 def test_gradients_are_two_kernels(differentiated, chip, pytestconfig):
     compare_gradients(differentiated, chip, pytestconfig.getoption("--order"))
+
+
+@pytest.mark.parametrize("name, form, chip", [(name, form, CHIPS[number % len(CHIPS)]) for number, (name, form) in
+                         enumerate(itertools.product([name for name in SPELLINGS if name != "dropout"], ("alone", "sum", "queries", "keys")))])  # fmt: skip
+def test_gradients_alone_are_as_few_kernels(name, form, chip, pytestconfig, tmp_path):
+    """Where nothing reads the result of attention, the kernels of its gradients do. With dropout, that result is not added yet."""
+    case = Case(name, tmp_path, form)
+    fused, bits, program, kernels = compile_and_check(case, chip, pytestconfig.getoption("--order"))
+    assert sum("tile.dot" in kernel for kernel in kernels) == (3 if form in ("alone", "sum") else 2), program
+    assert np.all(fused <= 2 * case.separate_errors(chip) + ml_dtypes.finfo(case.type).eps * np.array([np.nanmax(np.abs(exact)) for exact in case.exact]))
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -1,6 +1,7 @@
 // fuse-cascades: joins attention into one op, and explains which reductions can share a pass.
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/LinearAlgebraOps.h"
+#include "tilewright/transform/fuse/EraseDead.h"
 #include "tilewright/transform/fuse/Passes.h"
 #include "tilewright/transform/fuse/cascade/Attention.h"
 #include "tilewright/transform/fuse/cascade/Online.h"
@@ -67,7 +68,9 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
   bool joinOne(Block &block, llvm::SmallPtrSet<Operation *, 4> &refused) {
     auto opts = remark::RemarkOpts::name("attention").category("fuse");
     std::vector<std::unique_ptr<cascade::Cascade>> cascades = cascade::findCascades(block);
-    llvm::erase_if(cascades, [](const auto &one) { return !cascade::looksLikeAttention(*one); });
+    llvm::erase_if(cascades, [](const auto &one) {
+      return !cascade::looksLikeAttention(*one) && !cascade::mayBeGradients(*one);
+    });
     for (const std::unique_ptr<cascade::Cascade> &found : llvm::reverse(cascades)) {
       Operation *last = found->reductions.back().op;
       if (refused.contains(last))
@@ -76,8 +79,12 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
       std::string why;
       exec::SoftmaxDotOp op =
           cascade::replaceByAttention(*found, exec::targetOf(getOperation()).isGpu(), why);
+      if (!op)
+        op = joinWithUnreadResult(block, *found, why);
       if (!op) {
         refused.insert(last);
+        if (!cascade::looksLikeAttention(*found))
+          continue;
         remark::missed(loc, opts) << remark::add(
                                          "{0}",
                                          "a softmax and its products remain separate kernels")
@@ -97,6 +104,21 @@ struct Cascades : impl::CascadesPassBase<Cascades> {
       return true;
     }
     return false;
+  }
+
+  /// Replaces a cascade whose program reads only gradients. Returns null, and leaves `why` as it
+  /// is, if it is not such a cascade.
+  exec::SoftmaxDotOp joinWithUnreadResult(Block &block, cascade::Cascade &found, std::string &why) {
+    stablehlo::DotGeneralOp result = cascade::addUnreadResult(found);
+    if (!result)
+      return {};
+    for (const std::unique_ptr<cascade::Cascade> &again : cascade::findCascades(block))
+      if (again->indexOf(result) < again->reductions.size())
+        if (exec::SoftmaxDotOp op =
+                cascade::replaceByAttention(*again, exec::targetOf(getOperation()).isGpu(), why))
+          return op;
+    eraseDead({result.getResult()});
+    return {};
   }
 
   void computeLargestInBlocks(Block &block) {

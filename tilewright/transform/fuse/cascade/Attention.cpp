@@ -13,6 +13,12 @@ bool looksLikeAttention(const Cascade &cascade) {
          llvm::any_of(cascade.reductions, [](const Reduction &r) { return r.isMatmul(); });
 }
 
+bool mayBeGradients(const Cascade &cascade) {
+  return cascade.reductions.size() >= 3 && llvm::any_of(cascade.reductions, [](const Reduction &r) {
+           return r.combiner == Combiner::maximum;
+         });
+}
+
 exec::SoftmaxDotOp replaceByAttention(Cascade &cascade, bool isGpu, std::string &why) {
   AttentionMatcher match(cascade);
   BackwardMatcher backward(match);

@@ -94,6 +94,7 @@ bool BackwardMatcher::place(stablehlo::DotGeneralOp dot, Product &product, View 
     return forward.fail("an operand of a gradient has several free dimensions");
   product.result.dims.append(isLhs ? ofMapped : ofOther);
   product.result.dims.append(isLhs ? ofOther : ofMapped);
+  product.asRead = product.other;
   product.other.skipMovement();
   for (int64_t dim : side.contracting)
     if (placeOf(dim) >= 0)
@@ -124,10 +125,10 @@ bool BackwardMatcher::findCotangents() {
     return forward.fail("the product with the cotangent has several contracted dimensions");
   Operand lhs = operandOf(dot, true, cotangents->dims, forward.width);
   Operand rhs = operandOf(dot, false, cotangents->dims, forward.width);
-  lhs.skipMovement();
-  rhs.skipMovement();
-  if (lhs == forward.values)
+  if (!lhs.has(forward.queryDim()))
     std::swap(lhs, rhs);
+  lhs.skipMovement({forward.queryDim(), forward.width});
+  rhs.skipMovement();
   cotangent = lhs;
   if (rhs != forward.values || cotangent.has(forward.keyDim()))
     return forward.fail("a gradient multiplies the cotangent by other values");
@@ -159,6 +160,11 @@ bool BackwardMatcher::classify(const Product &product, const View &summed) {
     return forward.fail("two products are the same gradient");
   products[number] = product;
   Product &placed = products[number];
+  if (number == 2) {
+    // Kernels read a cotangent with all rows and columns, also if it is the gradient of a sum.
+    placed.other = placed.asRead;
+    placed.other.skipMovement({query, column});
+  }
   placed.result.dims =
       renamed(placed.result.dims, column, number == 2 ? forward.width : forward.depth);
   placed.other.dims =

@@ -34,6 +34,7 @@ private:
     const Node *map = nullptr; // these values
     mlir::Type rounded;        // their type
     Operand other, result;
+    Operand asRead; // `other` before ops that repeat or reorder it were skipped
   };
 
   bool place(stablehlo::DotGeneralOp dot, Product &product, View &summed);

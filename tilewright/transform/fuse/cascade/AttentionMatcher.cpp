@@ -18,7 +18,7 @@ namespace tilewright::cascade {
 /// longer.
 static constexpr int64_t minQueries = 16;
 
-void Operand::skipMovement() {
+void Operand::skipMovement(ArrayRef<int64_t> kept) {
   while (Operation *op = value.getDefiningOp()) {
     View inner;
     if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
@@ -32,6 +32,9 @@ void Operand::skipMovement() {
     } else {
       return;
     }
+    if (llvm::any_of(kept,
+                     [&](int64_t dim) { return has(dim) && !llvm::is_contained(inner, dim); }))
+      return;
     value = op->getOperand(0);
     dims = std::move(inner);
   }
@@ -164,7 +167,9 @@ bool AttentionMatcher::hasTypes() {
   return true;
 }
 
-bool AttentionMatcher::isSoftmax() {
+bool AttentionMatcher::findWeights() {
+  if (!findReductions())
+    return false;
   score = cascade.reductions[maximum].maps[0];
   const Normalizer normalizer(cascade.nodes, [](unsigned) { return true; });
   const std::optional<Linear> linear = normalizer.linear(*score);
@@ -178,10 +183,18 @@ bool AttentionMatcher::isSoftmax() {
       sum = static_cast<unsigned>(i);
       hasSum = true;
     }
+  return hasSum || fail("the elements that are reduced are not those of a softmax");
+}
+
+bool AttentionMatcher::hasProduct() {
   for (const Reduction &reduction : cascade.reductions)
-    if (hasSum && !last && reduction.isMatmul() && isWeight(reduction, /*isDivided=*/true))
+    if (!last && reduction.isMatmul() && isWeight(reduction, /*isDivided=*/true))
       last = &reduction;
-  if (!last)
+  return last != nullptr;
+}
+
+bool AttentionMatcher::isSoftmax() {
+  if (!hasProduct())
     return fail("the product is not that of a softmax of the reduced elements");
   second = cast<stablehlo::DotGeneralOp>(last->op);
   return true;

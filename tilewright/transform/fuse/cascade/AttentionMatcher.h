@@ -21,8 +21,9 @@ struct Operand {
   bool has(int64_t dim) const { return llvm::is_contained(dims, dim); }
   bool operator==(const Operand &other) const = default;
 
-  /// Reads through ops that only repeat or reorder elements.
-  void skipMovement();
+  /// Reads through ops that only repeat or reorder elements, except those that repeat them along a
+  /// dimension of `kept`.
+  void skipMovement(llvm::ArrayRef<int64_t> kept = {});
   /// Like the function above, for a result: replaces it by a later value that is computed from it
   /// alone by reordering elements. Except for GPUs, also looks through conversions between floats
   /// and dimensions of size 1.
@@ -55,9 +56,14 @@ public:
         width(rank + 1), absentQuery(rank + 2) {}
 
   bool match() {
-    return findReductions() && isSoftmax() && findScore() && hasTypes() && follow(first) &&
+    return findWeights() && isSoftmax() && findScore() && hasTypes() && follow(first) &&
            placeFirst() && placeSecond() && chooseQueries() && placeInputs(inputs);
   }
+  /// Finds the score, the maximum and the sum of a softmax: `score`, `maximum`, `sum`. The first
+  /// step of match().
+  bool findWeights();
+  /// Whether a product multiplies the weights by values; after findWeights().
+  bool hasProduct();
   /// Creates the op before the second product, with the two results for rows if `hasRowValues`.
   exec::SoftmaxDotOp create(bool hasRowValues);
 
