@@ -440,8 +440,10 @@ KernelCounts countsOf(const Gemm &gemm, const GemmChoice &choice, const Grid &gr
   const int64_t iterations = llvm::divideCeil(gemm.k, choice.k);
   // Copies load only what is inside of the matrices. The CTAs of a cluster load shared tiles once.
   const int64_t depth = gemm.depthInMemory ? gemm.depthInMemory : gemm.k;
+  // Of a line of 128 bytes, a single iteration multiplies only the part that the product has.
+  const int64_t multiplied = iterations == 1 ? std::min(gemm.k, choice.k) : iterations * choice.k;
   const int64_t lhs = gemm.m * depth * gemm.lhsBits / 8, rhs = gemm.n * depth * gemm.rhsBits / 8;
-  return {.multiplyAdds = gemm.batch * rows * columns * choice.m * choice.n * iterations * choice.k,
+  return {.multiplyAdds = gemm.batch * rows * columns * choice.m * choice.n * multiplied,
           .loadedBytes =
               gemm.batch * (lhs * (columns / choice.clusterN) + rhs * (rows / choice.clusterM)),
           .storedBytes = gemm.batch * gemm.m * gemm.n * gemm.resultBits / 8};

@@ -299,8 +299,6 @@ std::optional<GemmChoice> costOfRoles(const Product &product, Gemm gemm, const M
             .str();
     return std::nullopt;
   }
-  // The kernel multiplies the zeros beyond the depth of a short tile, too.
-  gemm.k = product.iterations * choice.k;
   std::string whyDirect;
   gemm.canStage = canStage(product, choice, whyDirect);
   std::optional<GemmChoice> cost = costOfTile(gemm, machine, choice, reason);
