@@ -10,7 +10,7 @@
 // CHECK-DAG: simplify-canonicalize: 'stablehlo.divide' at {{.*}}log-passes.mlir:[[#@LINE+12]]:8: simplifyDivide does not apply: the inverse of 3.000000e+00 : f32 is not exact or is subnormal
 // CHECK-DAG: simplify-canonicalize: 'stablehlo.add' at {{.*}}log-passes.mlir:[[#@LINE+12]]:8: constantToTheRight applies
 // CHECK-DAG: simplify-canonicalize: 'stablehlo.add' at {{.*}}log-passes.mlir:[[#@LINE+11]]:8: FoldConstants does not apply: an operand is not constant
-//     CHECK: fuse-split-reduce: 'stablehlo.reduce' at {{.*}}: is not split: it reduces tensor<1000xf32> to tensor<f32>, but a split needs 65536 elements and fewer than 64 results
+//     CHECK: fuse-split-reduce: 'stablehlo.reduce' at {{.*}}: is not split: it reduces tensor<1000xf32> to tensor<f32>, but a split needs 65536 elements and fewer than 64 points of a grid
 
 // FUSE: fuse-split-reduce: 'stablehlo.reduce' at {{.*}}: is not split
 // FUSE: compile.log-passes: no decision of 'tile' was logged

@@ -105,8 +105,11 @@ def SplitReducePass : Pass<"fuse-split-reduce", "::mlir::func::FuncOp"> {
     An initial value that changes itself, such as 1 in a sum, is combined by the last reduction only;
     the first one starts from a neutral value.
 
+    On a GPU, results of adjacent columns share a point of the grid, so a reduction of columns is split
+    up to 2,048 results if each point would load more than takes as long as two launches.
+
     Input: simplified StableHLO. Output: no reduction of `min-elements` or more elements has fewer
-    than 64 results, unless its size has no suitable divisor or no neutral value is known for its
+    than 64 points, unless its size has no suitable divisor or no neutral value is known for its
     body, which is reported as a missed remark. Numerics: the order of the sum changes; the
     specification of `reduce` allows that.
   }];

@@ -19,6 +19,9 @@ namespace {
 constexpr size_t maxCopiedOps = 64;
 /// The maximum number of kernels that compute a value again.
 constexpr unsigned maxRecomputing = 16;
+/// The cost of an op whose elements are computed one at a time, each with its own indices and
+/// masks, relative to one that is computed in vectors. Estimated.
+constexpr double scatteredOp = 4;
 
 /// A kernel's work, and the values that it reads and computes.
 struct Kernel {
@@ -71,6 +74,8 @@ private:
   std::optional<RecomputeDecision> decide(unsigned number);
   /// The number of points at which a kernel computes a value that it reads, or would read.
   double pointsRead(unsigned number, unsigned reader);
+  /// Whether a value is computed from the result of an op by movement alone.
+  bool isMoved(Value value, const Operation *from);
 
   Groups &groups;
   const KernelCost cost;
@@ -194,6 +199,19 @@ const char *Chooser::refuseReader(unsigned group, const Expression &expression) 
   return "a reader would have too many ops to become a part of the product that reads it";
 }
 
+bool Chooser::isMoved(Value value, const Operation *from) {
+  SmallVector<Value> pending{value};
+  llvm::SmallDenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val().getDefiningOp();
+    if (op == from)
+      return true;
+    if (op && groups.isFloating(op) && seen.insert(op).second)
+      llvm::append_range(pending, op->getOperands());
+  }
+  return false;
+}
+
 double Chooser::pointsRead(unsigned number, unsigned reader) {
   const Operation *op = groups.nodes[number].op;
   const auto own = double(elementsOf(groups.nodes[number].op->getResult(0).getType()));
@@ -206,12 +224,17 @@ double Chooser::pointsRead(unsigned number, unsigned reader) {
     const Node &node = groups.nodes[follower];
     for (Value operand : node.op->getOperands()) {
       Access access = groups.resolve(operand);
-      if (!access.source || access.source.getDefiningOp() != op || !places.insert(operand).second)
+      // What a pad or a concatenate moves has no box, so it is computed at single indices.
+      const bool isScattered = !access.source && isMoved(operand, op);
+      if (!isScattered && (!access.source || access.source.getDefiningOp() != op))
         continue;
-      if (access.kind == Access::same && !node.moves)
+      if (!places.insert(operand).second)
+        continue;
+      if (!isScattered && access.kind == Access::same && !node.moves)
         isSame = true;
       else
-        elsewhere += std::max(own, double(groups.groups[reader].space.elements));
+        elsewhere += (isGpu && isScattered ? scatteredOp : 1) *
+                     std::max(own, double(groups.groups[reader].space.elements));
     }
   }
   return std::max(own, elsewhere + (isSame ? own : 0));

@@ -1,4 +1,5 @@
 // fuse-split-reduce: splits a reduction with few results into two levels.
+#include "tilewright/dialect/exec/ExecDialect.h"
 #include "tilewright/dialect/stablehlo/StablehloDialect.h"
 #include "tilewright/dialect/stablehlo/ops/BinaryOps.h"
 #include "tilewright/dialect/stablehlo/ops/CreationOps.h"
@@ -9,6 +10,7 @@
 #include "tilewright/interpret/Types.h"
 #include "tilewright/interpret/evaluate/OpEvaluator.h"
 #include "tilewright/transform/fuse/Passes.h"
+#include "tilewright/transform/fuse/cost/KernelCost.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -23,8 +25,12 @@ namespace tilewright::fuse {
 
 namespace {
 
-/// The number of results that is enough to keep all threads of a large machine busy.
+/// The number of points of a grid that is enough to keep all threads of a large machine busy.
 constexpr int64_t enoughRows = 64;
+/// The columns that a block of a GPU reduces at once: a line of 128 bytes of f32.
+constexpr int64_t columnsOfBlock = 32;
+/// What a multiprocessor loads while two kernels are launched, 3,000 cycles each. Estimated.
+constexpr double bytesOfTwoLaunches = 2 * launchCycles * 40;
 /// The maximum number of rows of the first level, and the minimum number of elements per row.
 constexpr int64_t maxRows = 1024, shortestRow = 512;
 
@@ -49,6 +55,24 @@ int64_t rowsFor(ArrayRef<int64_t> sizes) {
     if (count % rows == 0 && isRegular(sizes, count / rows))
       best = rows;
   return best;
+}
+
+/// Whether a kernel has too few points to occupy a machine with a reduction: one for each result
+/// or, on a GPU, for as many results as have contiguous operands, if these are worth another
+/// launch.
+bool hasFewPoints(stablehlo::ReduceOp reduce, bool isGpu) {
+  auto type = cast<RankedTensorType>(reduce.getInputs()[0].getType());
+  const int64_t results = cast<RankedTensorType>(reduce.getResult(0).getType()).getNumElements();
+  if (results < enoughRows)
+    return true;
+  const int64_t last = type.getRank() - 1;
+  if (!isGpu || llvm::is_contained(reduce.getDimensions(), last))
+    return false;
+  const int64_t columns = type.getDimSize(static_cast<unsigned>(last));
+  const int64_t points =
+      results / columns *
+      static_cast<int64_t>(llvm::divideCeil(static_cast<uint64_t>(columns), columnsOfBlock));
+  return points < enoughRows && bytesOf(type) / static_cast<double>(points) > bytesOfTwoLaunches;
 }
 
 stablehlo::ReduceOp makeReduce(OpBuilder &builder, stablehlo::ReduceOp like, ValueRange inputs,
@@ -197,17 +221,18 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
     if (minElements <= 0)
       return;
     interpret::OpEvaluator evaluator(getOperation()->getParentOfType<ModuleOp>());
+    const bool isGpu = exec::targetOf(getOperation()).isGpu();
     // Collect the reductions first, because the rewrite adds new ones.
     SmallVector<std::pair<stablehlo::ReduceOp, int64_t>> found;
     getOperation().walk([&](stablehlo::ReduceOp reduce) {
       auto type = dyn_cast<RankedTensorType>(reduce.getInputs()[0].getType());
       auto result = dyn_cast<RankedTensorType>(reduce.getResult(0).getType());
       if (!type || !type.hasStaticShape() || type.getNumElements() < minElements ||
-          result.getNumElements() >= enoughRows || reduce.getDimensions().empty()) {
+          reduce.getDimensions().empty() || !hasFewPoints(reduce, isGpu)) {
         TILEWRIGHT_LOG(getArgument(), reduce, "is not split: it reduces ",
                        reduce.getInputs()[0].getType(), " to ", reduce.getResult(0).getType(),
                        ", but a split needs ", minElements.getValue(), " elements and fewer than ",
-                       enoughRows, " results");
+                       enoughRows, " points of a grid");
         return;
       }
       SmallVector<int64_t> dims(reduce.getDimensions());
