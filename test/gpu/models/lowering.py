@@ -32,12 +32,12 @@ def artifact(name, dtype, platform):
     return exported.mlir_module_serialized, ops
 
 
-def compile(program, folder, chip):
+def compile(program, folder, chip, *options):
     """The ops that the compiler refuses, counted by name, the seconds it took, and its output."""
     file = folder / "program.mlirbc"
     file.write_bytes(program)
     began = time.monotonic()
-    ended = subprocess.run([TOOL, "compile", file, f"--target={chip}", f"--output={folder / 'program.twx'}"],
+    ended = subprocess.run([TOOL, "compile", file, f"--target={chip}", f"--output={folder / 'program.twx'}", *options],
                            stdin=subprocess.DEVNULL, capture_output=True, text=True)  # fmt: skip
     seconds = time.monotonic() - began
     refused = collections.Counter(refusals(ended.stderr))
