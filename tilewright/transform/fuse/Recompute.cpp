@@ -224,7 +224,8 @@ double Chooser::pointsRead(unsigned number, unsigned reader) {
     const Node &node = groups.nodes[follower];
     for (Value operand : node.op->getOperands()) {
       Access access = groups.resolve(operand);
-      // What a pad or a concatenate moves has no box, so it is computed at single indices.
+      // Elements that a pad or a concatenate moves have no box, so they are computed at single
+      // indices.
       const bool isScattered = !access.source && isMoved(operand, op);
       if (!isScattered && (!access.source || access.source.getDefiningOp() != op))
         continue;

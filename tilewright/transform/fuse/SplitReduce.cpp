@@ -29,10 +29,13 @@ namespace {
 constexpr int64_t enoughRows = 64;
 /// The columns that a block of a GPU reduces at once: a line of 128 bytes of f32.
 constexpr int64_t columnsOfBlock = 32;
-/// What a multiprocessor loads while two kernels are launched, 3,000 cycles each. Estimated.
+/// The bytes that a multiprocessor loads while two kernels are launched, at 40 in a cycle.
+/// Estimated.
 constexpr double bytesOfTwoLaunches = 2 * launchCycles * 40;
 /// The maximum number of rows of the first level, and the minimum number of elements per row.
 constexpr int64_t maxRows = 1024, shortestRow = 512;
+/// Results of the first level that one block still reduces in a few thousand cycles.
+constexpr int64_t maxRowsAtAll = 1 << 16;
 
 /// Whether a row of `length` elements consists of the innermost dimensions as a whole and a part of
 /// the next one. A kernel can tile such rows; a reshape across dimensions would leave all of them
@@ -46,14 +49,19 @@ bool isRegular(ArrayRef<int64_t> sizes, int64_t length) {
 }
 
 /// The largest number of rows within the limits, into which dimensions of these sizes can be
-/// divided; 1 if there is none.
-int64_t rowsFor(ArrayRef<int64_t> sizes) {
+/// divided; 1 if there is none. On a GPU, where each row has a block, too few are worse than too
+/// many: 50257 x 768 elements are 29 rows, or 1733.
+int64_t rowsFor(ArrayRef<int64_t> sizes, bool isGpu) {
   int64_t count = 1, best = 1;
   for (int64_t size : sizes)
     count *= size;
   for (int64_t rows = 2; rows <= std::min(maxRows, count / shortestRow); ++rows)
     if (count % rows == 0 && isRegular(sizes, count / rows))
       best = rows;
+  if (isGpu && best < enoughRows)
+    for (int64_t rows = maxRows + 1; rows <= std::min(maxRowsAtAll, count / shortestRow); ++rows)
+      if (count % rows == 0 && isRegular(sizes, count / rows))
+        return rows;
   return best;
 }
 
@@ -239,7 +247,8 @@ struct SplitReduce : impl::SplitReducePassBase<SplitReduce> {
       llvm::sort(dims);
       const bool neighbours = dims.back() - dims.front() + 1 == static_cast<int64_t>(dims.size());
       const int64_t rows = rowsFor(
-          type.getShape().slice(static_cast<size_t>(dims.front()), neighbours ? dims.size() : 1));
+          type.getShape().slice(static_cast<size_t>(dims.front()), neighbours ? dims.size() : 1),
+          isGpu);
       if (rows == 1 || !neighbours) {
         const char *why = neighbours ? "the number of elements has no suitable divisor"
                                      : "the reduced dimensions are not adjacent";

@@ -16,6 +16,17 @@ func.func @channels(%x: tensor<8x112x112x64xbf16>) -> tensor<64xbf16> {
   return %r : tensor<64xbf16>
 }
 
+/// 50257 is 29 times a prime: 1733 blocks instead of 29.
+
+// CHECK-LABEL: func @vocabulary
+//       CHECK:   stablehlo.reshape %arg0 : (tensor<50257x768xf32>) -> tensor<1733x22272xf32>
+//       CHECK:   stablehlo.reduce({{.*}}) {{.*}} across dimensions = [1] {{.*}} -> tensor<1733xf32>
+func.func @vocabulary(%x: tensor<50257x768xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<50257x768xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
 /// A second launch would take longer, 2,048 columns are enough blocks, and so are 64 rows.
 
 // CHECK-LABEL: func @negative
