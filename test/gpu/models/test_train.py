@@ -45,7 +45,12 @@ def test_values_are_those_of_jaxlib(name, dtype, chip, pytestconfig):
     ours, theirs = running.on_gpu(name, dtype, steps, chip), running.on_jaxlib(name, dtype, steps)
     apart = running.difference(ours["values"], theirs["values"], kind)
     allowed = 0 if kind == "tokens" else ALLOWED[dtype]
-    if kind != "tokens" and apart > allowed:
+    if kind == "array" and dtype == "bfloat16" and apart > allowed:
+        # One rounding to bf16 is up to 2e-3 of a value. So compare errors: ours may be a quarter above jaxlib's, and both results no further apart than that.
+        exact = running.on_jaxlib(name, "float32", steps)["values"]
+        allowed = running.difference(theirs["values"], exact, kind)
+        assert running.difference(ours["values"], exact, kind) <= 1.25 * allowed
+    elif kind != "tokens" and apart > allowed:
         allowed += running.spread(name, dtype, steps, kind)
     print(f"{name} {dtype} on {chip}: {steps} steps, {apart:.1e} apart ({allowed:.1e} allowed), {ours['seconds']:.2f} s each")
     assert apart <= allowed
