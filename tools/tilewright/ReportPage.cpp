@@ -62,6 +62,8 @@ std::string large(double value) {
   return concat(number(value), units[unit]);
 }
 
+std::string largeBytes(double value) { return concat(large(value), value < 1000 ? " B" : "B"); }
+
 struct Steps {
   int64_t launches = 0, libraries = 0, copies = 0, collectives = 0;
 };
@@ -119,7 +121,7 @@ private:
     tile(concat(steps.libraries), steps.libraries == 1 ? "library call" : "library calls");
     tile(humanBytes(executable.arenaBytes[0]), "temporaries");
     tile(large(numberOf(executable, "flops")), "flops");
-    tile(concat(large(numberOf(executable, "bytes accessed")), "B"), "read and written");
+    tile(largeBytes(numberOf(executable, "bytes accessed")), "read and written");
     if (steps.collectives)
       tile(concat(steps.collectives), steps.collectives == 1 ? "collective" : "collectives");
     out += "</div>\n";
@@ -330,7 +332,7 @@ std::string reportSummary(const ReportInput &input) {
                 humanBytes(executable.arenaBytes[0]), "\n  communication  ",
                 steps.collectives ? counted(steps.collectives, "collective") : std::string("none"),
                 "\n  arithmetic     ", large(numberOf(executable, "flops")), " flops, ",
-                large(numberOf(executable, "bytes accessed")), "B read and written\n");
+                largeBytes(numberOf(executable, "bytes accessed")), " read and written\n");
 }
 
 } // namespace tilewright::tools
