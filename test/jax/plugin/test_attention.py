@@ -79,11 +79,11 @@ def test_two_layers(check):
 
 @pytest.mark.parametrize("remat", [False, True])
 def test_gradients(check, remat):
-    # One kernel for the forward and one for the backward pass. With remat, the backward pass computes the weights itself, in
-    # separate kernels, because it needs no result of attention.
+    # One kernel for the forward and one for the backward pass. With remat, the backward pass computes the weights again, with a forward kernel of
+    # its own, although the program needs no result of that.
     function = jax.checkpoint(attention) if remat else attention
     loss = lambda q, k, v: jnp.sum(jnp.sin(function(q, k, v)))
-    check(jax.value_and_grad(loss, (0, 1, 2)), *inputs(), bound=2e-5, calls=1)
+    check(jax.value_and_grad(loss, (0, 1, 2)), *inputs(), bound=2e-5, calls=2 if remat else 1)
 
 
 def test_donated():
