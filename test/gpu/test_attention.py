@@ -14,12 +14,16 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "jax"))
+from attention_forms import with_gradients  # noqa: E402
 
 TOOLS = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin"
 CHIPS = ("sm_80", "sm_90a", "sm_100a", "gfx942", "gfx950")
@@ -196,24 +200,6 @@ DECODING = {
 # Their gradients have other kernels, too: that of the added queries is a sum, and those of scores of a wider type than the queries multiply two types.
 # Gradients by equal, huge keys are differences of huge numbers.
 WITHOUT_GRADIENTS = ("added", "huge_scores_float32", "huge_scores_bfloat16", "chosen_-1e+09_bfloat16", "chosen_-3.4e+38_float16", "after_-1e+10_bfloat16")
-
-
-# The results of a program. Except for "all", nothing reads the result of the forward pass.
-FORMS = {
-    "all": lambda result, gradients: (result, *gradients),
-    "alone": lambda result, gradients: gradients,
-    "queries": lambda result, gradients: gradients[:1],
-    "keys": lambda result, gradients: gradients[1:2],
-}
-
-
-def with_gradients(function, form="all"):
-    def differentiated(q, k, v, cotangent):
-        result, backward = jax.vjp(function, q, k, v)
-        # The gradient of a sum has a cotangent of ones.
-        return FORMS.get(form, FORMS["alone"])(result, backward(jnp.ones_like(result) if form == "sum" else cotangent.astype(result.dtype)))
-
-    return differentiated
 
 
 def run(*arguments, **environment):

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from attention_forms import with_gradients
 
 TOOLS = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD_DIR", "build/dev")) / "bin"
 BATCH, QUERIES, KEYS, HEADS, WIDTH = 2, 16, 32, 4, 8
@@ -50,24 +51,6 @@ def run(*arguments):
     done = subprocess.run([str(word) for word in arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-# The results of a program. Except for "all", nothing reads the result of the forward pass.
-FORMS = {
-    "all": lambda result, gradients: (result, *gradients),
-    "alone": lambda result, gradients: gradients,
-    "queries": lambda result, gradients: gradients[:1],
-    "keys": lambda result, gradients: gradients[1:2],
-}
-
-
-def with_gradients(function, form):
-    def differentiated(q, k, v, cotangent):
-        result, backward = jax.vjp(function, q, k, v)
-        # The gradient of a sum has a cotangent of ones.
-        return FORMS.get(form, FORMS["alone"])(result, backward(jnp.ones_like(result) if form == "sum" else cotangent))
-
-    return differentiated
 
 
 class Case:

@@ -125,7 +125,9 @@ bool BackwardMatcher::findCotangents() {
     return forward.fail("the product with the cotangent has several contracted dimensions");
   Operand lhs = operandOf(dot, true, cotangents->dims, forward.width);
   Operand rhs = operandOf(dot, false, cotangents->dims, forward.width);
-  if (!lhs.has(forward.queryDim()))
+  Operand moved = lhs;
+  moved.skipMovement();
+  if (moved == forward.values)
     std::swap(lhs, rhs);
   lhs.skipMovement({forward.queryDim(), forward.width});
   rhs.skipMovement();

@@ -90,13 +90,17 @@ stablehlo::DotGeneralOp addUnreadResult(Cascade &cascade) {
     if (!llvm::is_contained(valueBatching, dim) && !llvm::is_contained(valueContracting, dim))
       shape.push_back(valueType.getDimSize(static_cast<unsigned>(dim)));
 
-  Value sums = stablehlo::BroadcastInDimOp::create(builder, loc, type, reduce.getResult(0),
-                                                   builder.getDenseI64ArrayAttr(kept));
-  Value weights = stablehlo::DivideOp::create(builder, loc, type, terms, sums);
+  const auto convertTo = [&](Type element, Value value) -> Value {
+    const auto to = RankedTensorType::get(type.getShape(), element);
+    return value.getType() == to ? value : stablehlo::ConvertOp::create(builder, loc, to, value);
+  };
+  // A sum may have a wider type than its terms.
+  Value wide = convertTo(typeOf(reduce.getResult(0)).getElementType(), terms);
+  Value sums = stablehlo::BroadcastInDimOp::create(
+      builder, loc, wide.getType(), reduce.getResult(0), builder.getDenseI64ArrayAttr(kept));
   const Type element = valueType.getElementType();
-  if (type.getElementType() != element)
-    weights = stablehlo::ConvertOp::create(
-        builder, loc, RankedTensorType::get(type.getShape(), element), weights);
+  Value weights =
+      convertTo(element, stablehlo::DivideOp::create(builder, loc, wide.getType(), wide, sums));
   return stablehlo::DotGeneralOp::create(
       builder, loc, RankedTensorType::get(shape, element), weights, values->value,
       stablehlo::DotDimensionNumbersAttr::get(builder.getContext(), batching, valueBatching,

@@ -29,7 +29,7 @@ struct Issued {
   const Op *op;
   const HazardTraits *traits;
   uint64_t time;
-  uint32_t overwritten = 0; // the registers of its result that are no longer its result
+  uint32_t overwritten = 0; // a bit for each register of its result
 
   /// Whether a source has a register of the result that no later matrix instruction has
   /// overwritten.
